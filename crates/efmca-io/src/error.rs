@@ -1,0 +1,97 @@
+//! The errors of this crate.
+
+use std::path::PathBuf;
+
+/// What can go wrong when a file is written or a drawing is made.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum IoError {
+    /// A folder that has to hold the file could not be made.
+    #[error("cannot create the folder {}: {source}; {hint}", .path.display())]
+    CreateFolder {
+        /// The folder.
+        path: PathBuf,
+        /// What to do about it.
+        hint: &'static str,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+    /// A file could not be written.
+    #[error("cannot write {}: {source}; {hint}", .path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What to do about it.
+        hint: &'static str,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+    /// There is nothing to draw.
+    #[error("there is no {what} to draw; give at least one")]
+    Nothing {
+        /// What is missing, in the singular.
+        what: &'static str,
+    },
+    /// A field has no pixel.
+    #[error("field {index} is {height} x {width} and has no pixel; give fields with both sides at least 1")]
+    EmptyField {
+        /// The position of the field, from 0.
+        index: usize,
+        /// Its height in pixels.
+        height: usize,
+        /// Its width in pixels.
+        width: usize,
+    },
+    /// Fields of one mosaic differ in size.
+    #[error(
+        "field {index} is {height} x {width} but field 0 is {expected_height} x {expected_width}; \
+         draw fields of different sizes in separate mosaics"
+    )]
+    FieldSize {
+        /// The position of the field that differs, from 0.
+        index: usize,
+        /// Its height in pixels.
+        height: usize,
+        /// Its width in pixels.
+        width: usize,
+        /// The height of the first field.
+        expected_height: usize,
+        /// The width of the first field.
+        expected_width: usize,
+    },
+    /// A setting of a drawing has no meaning.
+    #[error("{what} is {value}; {hint}")]
+    Setting {
+        /// The name of the setting.
+        what: &'static str,
+        /// Its value as text.
+        value: String,
+        /// What is allowed.
+        hint: &'static str,
+    },
+    /// A picture would have too many pixels.
+    #[error(
+        "the picture would be {width} x {height} pixels, more than the {limit} allowed in all; \
+         use a smaller zoom or fewer fields"
+    )]
+    PictureTooLarge {
+        /// The width in pixels.
+        width: usize,
+        /// The height in pixels.
+        height: usize,
+        /// The largest number of pixels.
+        limit: usize,
+    },
+    /// A picture could not be turned into the bytes of a PNG file.
+    #[error("cannot encode the picture as PNG: {source}; try a smaller picture")]
+    Png {
+        /// What the encoder said.
+        source: image::ImageError,
+    },
+    /// A figure could not be drawn.
+    #[error("cannot draw the figure: {reason}; please report this as a defect of efmca-io")]
+    Figure {
+        /// What the drawing library said.
+        reason: String,
+    },
+}

@@ -1,0 +1,157 @@
+//! How values become colours.
+
+use ndarray::ArrayView2;
+
+use crate::IoError;
+
+/// The colour of a value that is not a number: a hue that neither map of colours contains.
+pub(crate) const NOT_A_NUMBER: [u8; 3] = [148, 87, 200];
+
+const BLUE: [f64; 3] = [33.0, 82.0, 163.0];
+const WHITE: [f64; 3] = [255.0, 255.0, 255.0];
+const RED: [f64; 3] = [178.0, 24.0, 43.0];
+
+/// The colours that stand for values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Colours {
+    /// The lowest value is black, the highest white.
+    Grey,
+    /// Zero is white, negative values are blue and positive ones red; both ends are equally far
+    /// from zero.
+    Diverging,
+}
+
+/// Which values get the colours at the ends.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum Scale {
+    /// The lowest and the highest value of all fields together.
+    Shared,
+    /// The lowest and the highest value of each field on its own.
+    Each,
+    /// The given values.
+    Fixed {
+        /// The lowest value.
+        lo: f64,
+        /// The highest value.
+        hi: f64,
+    },
+}
+
+/// A range of finite values with `lo <= hi`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct ValueRange {
+    lo: f64,
+    hi: f64,
+}
+
+impl ValueRange {
+    /// The range of the finite values in `fields`; 0 to 0 if there are none.
+    pub(crate) fn of(fields: &[ArrayView2<f64>]) -> Self {
+        let finite = fields.iter().flatten().filter(|value| value.is_finite());
+        let range = finite.fold(None, |range: Option<Self>, &value| {
+            let range = range.unwrap_or(Self { lo: value, hi: value });
+            Some(Self { lo: range.lo.min(value), hi: range.hi.max(value) })
+        });
+        range.unwrap_or(Self { lo: 0.0, hi: 0.0 })
+    }
+
+    /// A range that a user gave.
+    pub(crate) fn fixed(lo: f64, hi: f64) -> Result<Self, IoError> {
+        if lo.is_finite() && hi.is_finite() && lo < hi {
+            Ok(Self { lo, hi })
+        } else {
+            Err(IoError::Setting {
+                what: "the fixed scale",
+                value: format!("{lo} to {hi}"),
+                hint: "give two finite numbers, the lower one first",
+            })
+        }
+    }
+
+    /// Where `value` lies: 0 at the low end, 1 at the high end, one half if the range is a point.
+    pub(crate) fn place(self, value: f64) -> f64 {
+        // Halves keep the difference finite for ranges as wide as all numbers.
+        let width = self.hi / 2.0 - self.lo / 2.0;
+        if width > 0.0 { ((value / 2.0 - self.lo / 2.0) / width).clamp(0.0, 1.0) } else { 0.5 }
+    }
+}
+
+impl Colours {
+    /// The colour of `value`.
+    pub(crate) fn colour(self, value: f64, range: ValueRange) -> [u8; 3] {
+        if value.is_nan() {
+            return NOT_A_NUMBER;
+        }
+        match self {
+            Self::Grey => [(255.0 * range.place(value)).round() as u8; 3],
+            Self::Diverging => {
+                let end = range.lo.abs().max(range.hi.abs());
+                let place = if end > 0.0 { (value / end).clamp(-1.0, 1.0) } else { 0.0 };
+                let towards = if place < 0.0 { BLUE } else { RED };
+                mix(WHITE, towards, place.abs())
+            }
+        }
+    }
+
+    /// The colour of lines between fields, which must not be taken for a value.
+    pub(crate) fn separator(self) -> [u8; 3] {
+        match self {
+            Self::Grey => [74, 101, 145],
+            Self::Diverging => [120, 120, 120],
+        }
+    }
+}
+
+/// A colour `part` of the way between two.
+fn mix(from: [f64; 3], to: [f64; 3], part: f64) -> [u8; 3] {
+    std::array::from_fn(|channel| (from[channel] + part * (to[channel] - from[channel])).round() as u8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::arr2;
+
+    #[test]
+    fn grey_runs_from_black_to_white() {
+        let range = ValueRange::fixed(-1.0, 3.0).unwrap();
+        assert_eq!(Colours::Grey.colour(-1.0, range), [0; 3]);
+        assert_eq!(Colours::Grey.colour(1.0, range), [128; 3]);
+        assert_eq!(Colours::Grey.colour(f64::INFINITY, range), [255; 3]);
+        assert_eq!(Colours::Grey.colour(f64::NAN, range), NOT_A_NUMBER);
+    }
+
+    #[test]
+    fn diverging_is_white_at_zero_and_symmetric() {
+        let range = ValueRange::fixed(-1.0, 4.0).unwrap();
+        assert_eq!(Colours::Diverging.colour(0.0, range), [255; 3]);
+        assert_eq!(Colours::Diverging.colour(4.0, range), [178, 24, 43]);
+        assert_eq!(Colours::Diverging.colour(-4.0, range), [33, 82, 163]);
+        assert_ne!(Colours::Diverging.colour(-1.0, range), [33, 82, 163]);
+    }
+
+    #[test]
+    fn a_range_without_width_has_defined_colours() {
+        let field = arr2(&[[2.0, f64::NAN], [2.0, f64::INFINITY]]);
+        let range = ValueRange::of(&[field.view()]);
+        assert_eq!(range, ValueRange { lo: 2.0, hi: 2.0 });
+        assert_eq!(Colours::Grey.colour(2.0, range), [128; 3]);
+        let zero = ValueRange::of(&[]);
+        assert_eq!(Colours::Diverging.colour(0.0, zero), [255; 3]);
+    }
+
+    #[test]
+    fn the_widest_range_does_not_overflow() {
+        let range = ValueRange::fixed(f64::MIN, f64::MAX).unwrap();
+        assert_eq!(Colours::Grey.colour(0.0, range), [128; 3]);
+    }
+
+    #[test]
+    fn a_fixed_range_has_to_be_one() {
+        for (lo, hi) in [(1.0, 1.0), (2.0, 1.0), (f64::NAN, 1.0), (0.0, f64::INFINITY)] {
+            assert!(ValueRange::fixed(lo, hi).is_err());
+        }
+    }
+}

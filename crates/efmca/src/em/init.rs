@@ -1,0 +1,131 @@
+//! Where training starts.
+
+use ndarray::{Array1, Array2};
+use rand::RngExt;
+use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, StandardNormal};
+
+use crate::model::{Model, Statistics};
+
+/// How the dictionaries start.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Init {
+    /// The paper's start (appendix C.1): the mean of the data plus a little Gaussian noise, independent in every entry,
+    /// with a standard deviation of `scale` times that of the column.
+    ///
+    /// For families with several parameters the mean is taken over $1/\text{scale}^2$ random rows instead, which has
+    /// the same scatter and stays inside the domain.
+    MeanNoise {
+        /// Noise in units of the column's standard deviation.
+        scale: f64,
+    },
+    /// Each cause from one random row of the data, mixed with the mean of the data.
+    Rows {
+        /// The share of the row, between 0 and 1.
+        share: f64,
+    },
+    /// The parameters of a model that is there already.
+    Model(Box<Model>),
+}
+
+/// The starting value of an entry of the dictionaries that belongs to a row: its statistics mixed with the average.
+pub(super) fn mixed_row(statistics: &Statistics, average: &Array1<f64>, row: usize, share: f64) -> Array1<f64> {
+    let mut w = average.clone();
+    for (d, family, span) in statistics.columns.iter() {
+        if statistics.present.as_ref().is_some_and(|present| present[[row, d]] == 0.0) {
+            continue;
+        }
+        for k in span.clone() {
+            w[k] += share * (statistics.t[[row, k]] - average[k]);
+        }
+        project(&mut w, family, span);
+    }
+    w
+}
+
+fn project(w: &mut Array1<f64>, family: &crate::family::SharedFamily, span: std::ops::Range<usize>) {
+    if let Some(w) = w.as_slice_mut() {
+        family.project(&mut w[span]);
+    }
+}
+
+/// $H \times K$ starting dictionaries.
+pub(super) fn dictionaries(
+    init: &Init,
+    h: usize,
+    statistics: &Statistics,
+    average: &Array1<f64>,
+    rng: &mut ChaCha8Rng,
+) -> Array2<f64> {
+    let mut w = Array2::zeros((h, statistics.columns.k()));
+    for mut row in w.outer_iter_mut() {
+        let profile = match init {
+            Init::MeanNoise { scale } => mean_noise(*scale, statistics, average, rng),
+            Init::Rows { share } => {
+                let n = rng.random_range(0..statistics.n());
+                mixed_row(statistics, average, n, *share)
+            }
+            Init::Model(_) => average.clone(),
+        };
+        row.assign(&profile);
+    }
+    w
+}
+
+fn mean_noise(scale: f64, statistics: &Statistics, average: &Array1<f64>, rng: &mut ChaCha8Rng) -> Array1<f64> {
+    let mut w = average.clone();
+    for (d, family, span) in statistics.columns.iter() {
+        if span.len() == 1 {
+            let z: f64 = StandardNormal.sample(rng);
+            w[span.start] += scale * z * deviation(statistics, average, d, span.start);
+        } else {
+            let rows = (1.0 / (scale * scale)).ceil().clamp(1.0, statistics.n() as f64) as usize;
+            for _ in 0..rows {
+                let n = rng.random_range(0..statistics.n());
+                if statistics.present.as_ref().is_none_or(|present| present[[n, d]] > 0.0) {
+                    for k in span.clone() {
+                        w[k] += (statistics.t[[n, k]] - average[k]) / rows as f64;
+                    }
+                }
+            }
+        }
+        project(&mut w, family, span);
+    }
+    w
+}
+
+/// The standard deviation of statistic `k`, which belongs to column `d`.
+fn deviation(statistics: &Statistics, average: &Array1<f64>, d: usize, k: usize) -> f64 {
+    let (mut sum, mut count) = (0.0, 0.0);
+    for n in 0..statistics.n() {
+        let weight = statistics.weights[n] * statistics.present.as_ref().map_or(1.0, |present| present[[n, d]]);
+        sum += weight * (statistics.t[[n, k]] - average[k]).powi(2);
+        count += weight;
+    }
+    if count > 0.0 { (sum / count).sqrt() } else { 0.0 }
+}
+
+/// A starting background: the average of the weaker half of each column's values.
+pub(super) fn weak_half(statistics: &Statistics, average: &Array1<f64>) -> Array1<f64> {
+    let mut w = average.clone();
+    for (d, family, span) in statistics.columns.iter() {
+        let there = |n: &usize| statistics.present.as_ref().is_none_or(|present| present[[*n, d]] > 0.0);
+        // Mixed with the average, the statistics of a single value have a dominance that tells weak from strong.
+        let dominance = |n: usize| {
+            let mut entry: Vec<f64> = span.clone().map(|k| 0.5 * (statistics.t[[n, k]] + average[k])).collect();
+            family.project(&mut entry);
+            family.dominance(&entry)
+        };
+        let mut rows: Vec<(f64, usize)> = (0..statistics.n()).filter(there).map(|n| (dominance(n), n)).collect();
+        rows.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let half = &rows[..rows.len().div_ceil(2)];
+        for k in span.clone() {
+            let mean = half.iter().map(|(_, n)| statistics.t[[*n, k]]).sum::<f64>() / half.len().max(1) as f64;
+            // a tenth of the average keeps a half of equal values off the edge of the domain
+            w[k] = 0.9 * mean + 0.1 * average[k];
+        }
+        project(&mut w, family, span);
+    }
+    w
+}

@@ -1,0 +1,121 @@
+//! The M-step: parameters are moments divided by counts.
+
+use ndarray::Array1;
+
+use super::Moments;
+use crate::model::{Columns, Model};
+use crate::posterior::{Exact, StateSums, States};
+use crate::{error::Result, model::Tables};
+
+/// What the M-step does in one iteration.
+#[derive(Debug, Clone)]
+pub(super) struct MStep<'a> {
+    /// $\kappa$: this many rows of average data are added to every entry.
+    pub(super) pseudo_count: f64,
+    /// The column means of $T$ that the pseudo-counts pull towards.
+    pub(super) average: &'a Array1<f64>,
+    /// How close to 0 and 1 the priors may come.
+    pub(super) smallest_pi: f64,
+    pub(super) hold_pi: bool,
+    /// For each $l$, whether $W^{(l)}$ is held.
+    pub(super) hold_w: Vec<bool>,
+    pub(super) hold_background: bool,
+}
+
+/// An entry that owns less than this many rows keeps its parameters.
+const NOTHING: f64 = 1e-12;
+
+impl MStep<'_> {
+    /// Eqns. 28 and 41: $\pi_h = \frac1N\sum_n\mathbb E[s_h]$ and
+    /// $W^{(l)}_{dh} = \frac{\sum_n\mathbb E[\mathcal A_{dh}]\,T_l(y_d^{(n)})}{\sum_n\mathbb E[\mathcal A_{dh}]}$.
+    pub(super) fn apply(&self, model: &mut Model, moments: &Moments) {
+        if !self.hold_pi {
+            for (pi, active) in model.pi.iter_mut().zip(&moments.active) {
+                *pi = (active / moments.weight).clamp(self.smallest_pi, 1.0 - self.smallest_pi);
+            }
+        }
+        let columns = model.columns.clone();
+        for h in 0..model.h() {
+            if let Some(row) = model.w.row_mut(h).as_slice_mut() {
+                self.update_profile(&columns, moments, h, row);
+            }
+        }
+        if model.background_learned
+            && !self.hold_background
+            && let Some(row) = model.background_w.as_slice_mut()
+        {
+            self.update_profile(&columns, moments, moments.active.len(), row);
+        }
+    }
+
+    fn update_profile(&self, columns: &Columns, moments: &Moments, h: usize, profile: &mut [f64]) {
+        let mut t_bar = vec![0.0; columns.l_max()];
+        for (d, family, span) in columns.iter() {
+            let count = moments.assigned[[h, d]] + self.pseudo_count;
+            if count < NOTHING {
+                continue;
+            }
+            let t_bar = &mut t_bar[..span.len()];
+            for (t_bar, k) in t_bar.iter_mut().zip(span.clone()) {
+                *t_bar = (moments.sums[[h, k]] + self.pseudo_count * self.average[k]) / count;
+            }
+            let w = &mut profile[span.clone()];
+            family.update(t_bar, &self.hold_w[..span.len()], w);
+            family.project(w);
+        }
+    }
+
+    /// The whole step: the fixed-point equation iterated `repeats` times with the same posteriors (the winners follow
+    /// the new parameters), and guarded if asked for.
+    pub(super) fn run(
+        &self,
+        model: &Model,
+        posterior: &Exact,
+        sums: &StateSums,
+        repeats: usize,
+        guard: bool,
+    ) -> Result<Model> {
+        let columns = model.columns();
+        let mut new = model.clone();
+        self.apply(&mut new, &posterior.states().distribute(columns, sums));
+        for _ in 1..repeats {
+            let states = States::new(&new, &Tables::new(&new));
+            self.apply(&mut new, &states.distribute(columns, sums));
+        }
+        if guard {
+            guarded(model, &mut new, posterior, sums);
+        }
+        Ok(new)
+    }
+}
+
+/// Halvings of a column's step before its old parameters are kept.
+const HALVINGS: i32 = 6;
+
+/// Makes the step non-decreasing.
+///
+/// The update uses the old winners, so the new winners can make the bound dip (the paper's Eqns. 26-27 hold at the fixed
+/// point only). The expected log-joint separates over columns: a column whose part of it fell is moved back towards its
+/// old parameters, half way, a quarter, … and all the way in the end. The mean domain is convex, so every point on
+/// the way is a legal one.
+fn guarded(old: &Model, new: &mut Model, posterior: &Exact, sums: &StateSums) {
+    let columns = old.columns();
+    let floor = posterior.states().column_objectives(posterior.tables(), columns, sums);
+    let target = new.clone();
+    for halving in 1..=HALVINGS + 1 {
+        let tables = Tables::new(new);
+        let reached = States::new(new, &tables).column_objectives(&tables, columns, sums);
+        let fallen: Vec<usize> = (0..columns.d()).filter(|d| reached[*d] < floor[*d]).collect();
+        if fallen.is_empty() {
+            return;
+        }
+        let share = if halving > HALVINGS { 0.0 } else { 0.5f64.powi(halving) };
+        for k in fallen.into_iter().flat_map(|d| columns.span(d)) {
+            let between = |old: f64, target: f64| if share == 0.0 { old } else { old + share * (target - old) };
+            for h in 0..old.h() {
+                new.w[[h, k]] = between(old.w[[h, k]], target.w[[h, k]]);
+            }
+            new.background_w[k] = between(old.background_w[k], target.background_w[k]);
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! Expectation maximisation: initialisation, moments, M-step, schedules, and the loop.
+
+mod init;
+mod m_step;
+mod moments;
+mod run;
+mod schedule;
+mod settings;
+mod starts;
+
+pub use init::Init;
+pub use moments::Moments;
+pub use run::{Fit, Iteration, Progress, StopReason};
+pub use schedule::{Held, Hold, Schedule};
+pub use settings::Em;

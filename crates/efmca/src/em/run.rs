@@ -1,0 +1,199 @@
+//! The loop.
+
+use std::ops::ControlFlow;
+
+use ndarray::Array1;
+
+use super::init::mixed_row;
+use super::m_step::MStep;
+use super::{Em, Held};
+use crate::error::Result;
+use crate::model::{Model, Statistics, Superposition};
+use crate::posterior::{Exact, States};
+
+/// What one iteration found.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Iteration {
+    /// $\mathcal F(q, \Theta)$ before the M-step; the log-likelihood where the temperature is one.
+    pub bound: f64,
+    /// The temperature of the posteriors.
+    pub temperature: f64,
+    /// The exponent of the smooth maximum, if it was used.
+    pub rho: Option<f64>,
+    /// Causes that were started again after the M-step.
+    pub revived: usize,
+}
+
+/// Why training ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StopReason {
+    /// All iterations were done.
+    Iterations,
+    /// The log-likelihood no longer changed.
+    Converged,
+    /// The observer asked for it.
+    Asked,
+}
+
+/// What an observer sees after each iteration.
+#[derive(Debug)]
+pub struct Progress<'a> {
+    /// The iteration, counted from one.
+    pub iteration: usize,
+    /// How many there are at the most.
+    pub iterations: usize,
+    /// $\mathcal F$ before the M-step of this iteration.
+    pub bound: f64,
+    /// The model after it.
+    pub model: &'a Model,
+}
+
+/// A trained model and how it came about.
+#[derive(Debug, Clone)]
+pub struct Fit {
+    /// The model.
+    pub model: Model,
+    /// $\mathcal L(\Theta)$ of the model on the training data.
+    pub log_likelihood: f64,
+    /// One entry for each iteration.
+    pub history: Vec<Iteration>,
+    /// Why training ended.
+    pub stop: StopReason,
+    /// Rows of the data, or the sum of their weights.
+    pub weight: f64,
+}
+
+impl Fit {
+    /// How often the log-likelihood fell from one iteration to the next, and the largest fall relative to its size.
+    /// Annealed iterations, and those after which a cause was revived, do not count: there it may fall.
+    pub fn dips(&self) -> (usize, f64) {
+        let last = Iteration { bound: self.log_likelihood, temperature: 1.0, rho: None, revived: 0 };
+        let steps: Vec<Iteration> = self.history.iter().copied().chain(std::iter::once(last)).collect();
+        let plain = |step: &Iteration| step.temperature == 1.0 && step.rho.is_none();
+        let falls = steps.windows(2).filter(|pair| plain(&pair[0]) && plain(&pair[1]) && pair[0].revived == 0);
+        let sizes = falls.map(|pair| (pair[0].bound - pair[1].bound) / pair[0].bound.abs());
+        // below this a fall is rounding
+        let dips: Vec<f64> = sizes.filter(|size| *size > 1e-13).collect();
+        (dips.len(), dips.iter().copied().fold(0.0, f64::max))
+    }
+
+    /// The Bayesian information criterion, $-2\mathcal L + \text{parameters}\cdot\log N$; smaller is better.
+    pub fn bic(&self) -> f64 {
+        -2.0 * self.log_likelihood + self.model.parameter_count() as f64 * self.weight.ln()
+    }
+}
+
+/// A run in progress: the settings, the data, and what has been found so far.
+pub(super) struct Run<'a> {
+    pub(super) em: &'a Em,
+    pub(super) statistics: &'a Statistics,
+    pub(super) average: &'a Array1<f64>,
+    pub(super) model: Model,
+    pub(super) history: Vec<Iteration>,
+}
+
+impl Run<'_> {
+    fn m_step(&self, iteration: usize) -> MStep<'_> {
+        let held = |what: Held| self.em.holds.iter().any(|hold| hold.applies(what, iteration));
+        MStep {
+            pseudo_count: self.em.pseudo_count,
+            average: self.average,
+            smallest_pi: self.em.smallest_pi,
+            hold_pi: held(Held::Pi),
+            hold_w: (0..self.statistics.columns.l_max()).map(|l| held(Held::W(l))).collect(),
+            hold_background: held(Held::Background),
+        }
+    }
+
+    /// The exponent of the smooth maximum in `iteration`, if it is still used.
+    fn rho(&self, iteration: usize) -> Option<f64> {
+        self.em.rho.filter(|schedule| iteration < schedule.settles()).map(|schedule| schedule.at(iteration))
+    }
+
+    /// One E-step and one M-step.
+    fn step(&mut self) -> Result<()> {
+        let iteration = self.history.len();
+        let temperature = self.em.temperature.at(iteration);
+        let rho = self.rho(iteration);
+        self.model.superposition = match rho {
+            Some(rho) => Superposition::Smooth { rho },
+            None => self.em.superposition,
+        };
+        let posterior = Exact::new(&self.model)?;
+        let sums = posterior.e_step(self.statistics, self.statistics, 1.0 / temperature)?;
+        let m_step = self.m_step(iteration);
+        let mut model = m_step.run(&self.model, &posterior, &sums, self.em.repeats, self.em.guard)?;
+        model.superposition = self.em.superposition;
+        let may_revive = self.em.revive && 3 * (iteration + 1) < 2 * self.em.iterations;
+        let revived = if may_revive { self.revive(&mut model, &posterior, &sums)? } else { 0 };
+        self.model = model;
+        self.history.push(Iteration { bound: sums.bound, temperature, rho, revived });
+        Ok(())
+    }
+
+    /// Starts causes that own less than half a row anew, from the rows that are explained worst.
+    fn revive(&self, model: &mut Model, posterior: &Exact, sums: &crate::posterior::StateSums) -> Result<usize> {
+        let states: &States = posterior.states();
+        let moments = states.distribute(model.columns(), sums);
+        let owned = |h: usize| moments.assigned.row(h).iter().copied().fold(0.0, f64::max);
+        let dead: Vec<usize> = (0..model.h()).filter(|h| owned(*h) < 0.5).collect();
+        if dead.is_empty() {
+            return Ok(0);
+        }
+        let fits = posterior.log_likelihoods(self.statistics)?;
+        let mut rows: Vec<usize> = (0..fits.len()).filter(|n| self.statistics.weights[*n] > 0.0).collect();
+        rows.sort_by(|a, b| fits[*a].total_cmp(&fits[*b]));
+        for (h, row) in dead.iter().zip(rows) {
+            model.w.row_mut(*h).assign(&mixed_row(self.statistics, self.average, row, 0.5));
+            model.pi[*h] = self.em.default_pi();
+        }
+        Ok(dead.len())
+    }
+
+    /// Whether the last three iterations changed nothing.
+    fn converged(&self) -> bool {
+        let count = self.history.len();
+        if self.em.tolerance == 0.0 || count < 4 {
+            return false;
+        }
+        let settled = self.em.temperature.settles().max(self.em.rho.map_or(0, |schedule| schedule.settles()));
+        let held_until = self.em.holds.iter().map(|hold| hold.until).filter(|until| *until < usize::MAX).max();
+        let last = &self.history[count - 4..];
+        count > settled + 3
+            && count > held_until.unwrap_or(0) + 3
+            && last.iter().all(|step| step.revived == 0)
+            && last
+                .windows(2)
+                .all(|pair| (pair[1].bound - pair[0].bound).abs() <= self.em.tolerance * pair[0].bound.abs())
+    }
+
+    /// Iterates until `iterations` are done or there is a reason to stop.
+    pub(super) fn advance(
+        &mut self,
+        iterations: usize,
+        observer: &mut dyn FnMut(&Progress<'_>) -> ControlFlow<()>,
+    ) -> Result<StopReason> {
+        while self.history.len() < iterations {
+            self.step()?;
+            let progress = Progress {
+                iteration: self.history.len(),
+                iterations: self.em.iterations,
+                bound: self.history[self.history.len() - 1].bound,
+                model: &self.model,
+            };
+            if observer(&progress).is_break() {
+                return Ok(StopReason::Asked);
+            }
+            if self.converged() {
+                return Ok(StopReason::Converged);
+            }
+        }
+        Ok(StopReason::Iterations)
+    }
+
+    /// The log-likelihood of the model as it is.
+    pub(super) fn log_likelihood(&self) -> Result<f64> {
+        Ok(Exact::new(&self.model)?.e_step(self.statistics, self.statistics, 1.0)?.bound)
+    }
+}

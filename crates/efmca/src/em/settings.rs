@@ -1,0 +1,290 @@
+//! What a training run is asked to do.
+
+use ndarray::{Array1, Array2};
+
+use super::{Hold, Init, Schedule};
+use crate::error::{Error, Result};
+use crate::family::{SharedFamily, family};
+use crate::model::{Background, Columns, Statistics, Superposition};
+use crate::posterior::LARGEST_EXACT_H;
+
+/// Settings of exact EM. Everything has a default but the number of causes and the family.
+///
+/// ```
+/// use efmca::{Background, Em, Model};
+/// use efmca::family::family;
+/// use ndarray::array;
+///
+/// // Two causes over four counters: draw from the model, then find it again from the counts alone.
+/// let truth = Model::new(
+///     family("poisson")?,
+///     array![0.3, 0.3],
+///     vec![array![[9.0, 9.0, 1.0, 1.0], [1.0, 1.0, 9.0, 9.0]]],
+///     Background::fixed(&[1.0]),
+/// )?;
+/// let counts = truth.sample(500, 1).y;
+/// let fit = Em::new(2).family(family("poisson")?).seed(1).starts(5).fit(&counts)?;
+/// assert!((fit.model.pi().sum() - 0.6).abs() < 0.1);
+/// assert!(fit.log_likelihood > truth.log_likelihood(&counts)? - 5.0);
+/// # Ok::<(), efmca::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Em {
+    pub(super) h: usize,
+    pub(super) families: Vec<SharedFamily>,
+    pub(super) background: Background,
+    pub(super) superposition: Superposition,
+    pub(super) iterations: usize,
+    pub(super) tolerance: f64,
+    pub(super) seed: u64,
+    pub(super) init: Init,
+    pub(super) pi_init: Option<(f64, f64)>,
+    pub(super) starts: usize,
+    pub(super) short_iterations: usize,
+    pub(super) warm_start: usize,
+    pub(super) temperature: Schedule,
+    pub(super) rho: Option<Schedule>,
+    pub(super) repeats: usize,
+    pub(super) guard: bool,
+    pub(super) pseudo_count: f64,
+    pub(super) smallest_pi: f64,
+    pub(super) revive: bool,
+    pub(super) holds: Vec<Hold>,
+}
+
+impl Em {
+    /// Training with `h` causes ($H$ of the paper).
+    pub fn new(h: usize) -> Em {
+        Em {
+            h,
+            families: Vec::new(),
+            background: Background::Learned,
+            superposition: Superposition::Max,
+            iterations: 100,
+            tolerance: 1e-9,
+            seed: 0,
+            init: Init::MeanNoise { scale: 0.1 },
+            pi_init: None,
+            starts: 1,
+            short_iterations: 15,
+            warm_start: 0,
+            temperature: Schedule::Constant(1.0),
+            rho: None,
+            repeats: 1,
+            guard: false,
+            pseudo_count: 0.0,
+            smallest_pi: 1e-5,
+            revive: true,
+            holds: Vec::new(),
+        }
+    }
+
+    /// The family of all columns.
+    pub fn family(mut self, family: SharedFamily) -> Em {
+        self.families = vec![family];
+        self
+    }
+
+    /// The family of all columns, by its name; see [`mod@crate::family::registry`].
+    pub fn family_named(self, spec: &str) -> Result<Em> {
+        Ok(self.family(family(spec)?))
+    }
+
+    /// A family for each column.
+    pub fn families(mut self, families: Vec<SharedFamily>) -> Em {
+        self.families = families;
+        self
+    }
+
+    /// What is there when no cause is (default: learned).
+    pub fn background(mut self, background: Background) -> Em {
+        self.background = background;
+        self
+    }
+
+    /// How active causes combine (default: the maximum).
+    pub fn superposition(mut self, superposition: Superposition) -> Em {
+        self.superposition = superposition;
+        self
+    }
+
+    /// The number of EM iterations, at the most (default: 100).
+    pub fn iterations(mut self, iterations: usize) -> Em {
+        self.iterations = iterations;
+        self
+    }
+
+    /// Training ends when three iterations in a row change the log-likelihood by less than this, relatively
+    /// (default: 10⁻⁹); 0 runs all iterations.
+    pub fn tolerance(mut self, tolerance: f64) -> Em {
+        self.tolerance = tolerance;
+        self
+    }
+
+    /// The same seed gives the same model, bit for bit, for any number of threads (default: 0).
+    pub fn seed(mut self, seed: u64) -> Em {
+        self.seed = seed;
+        self
+    }
+
+    /// How the dictionaries start (default: the paper's, with noise of a tenth of a standard deviation).
+    pub fn init(mut self, init: Init) -> Em {
+        self.init = init;
+        self
+    }
+
+    /// The priors $\pi_h$ start uniformly drawn from this range (default: all at $2/H$, or 0.3 if that is less).
+    pub fn pi_init(mut self, low: f64, high: f64) -> Em {
+        self.pi_init = Some((low, high));
+        self
+    }
+
+    /// The number of starts (default: 1). With more than one, each is given a short run and the best goes on.
+    pub fn starts(mut self, starts: usize) -> Em {
+        self.starts = starts;
+        self
+    }
+
+    /// The iterations of the short run that chooses between starts (default: 15).
+    pub fn short_iterations(mut self, iterations: usize) -> Em {
+        self.short_iterations = iterations;
+        self
+    }
+
+    /// The paper's warm start (appendix C.1): this many iterations with Gaussian noise first, whose posteriors then
+    /// make the first parameters of the target family (default: none).
+    pub fn warm_start(mut self, iterations: usize) -> Em {
+        self.warm_start = iterations;
+        self
+    }
+
+    /// Tempered posteriors $q \propto p(\vec s, \vec y)^{1/T}$ with this temperature $T$ (default: 1).
+    pub fn temperature(mut self, schedule: Schedule) -> Em {
+        self.temperature = schedule;
+        self
+    }
+
+    /// The smooth maximum with this exponent until the schedule settles, and the true one from there on
+    /// (default: none).
+    pub fn rho(mut self, schedule: Schedule) -> Em {
+        self.rho = Some(schedule);
+        self
+    }
+
+    /// How often the fixed-point equation of the M-step is iterated (default: once, as in the paper).
+    pub fn m_step_iterations(mut self, repeats: usize) -> Em {
+        self.repeats = repeats;
+        self
+    }
+
+    /// Makes every EM step non-decreasing by damping the columns whose part of the bound would fall (default: off,
+    /// as in the paper; the dips are counted in [`crate::Fit::dips`]).
+    pub fn guard(mut self, guard: bool) -> Em {
+        self.guard = guard;
+        self
+    }
+
+    /// Adds this many rows of average data to every entry of the dictionaries, which keeps all families off the edge
+    /// of their domains (default: 0, the maximum likelihood).
+    pub fn pseudo_count(mut self, pseudo_count: f64) -> Em {
+        self.pseudo_count = pseudo_count;
+        self
+    }
+
+    /// How close to 0 and 1 the priors may come (default: 10⁻⁵).
+    pub fn smallest_pi(mut self, smallest: f64) -> Em {
+        self.smallest_pi = smallest;
+        self
+    }
+
+    /// Whether a cause that owns no data is started again from a badly explained row (default: yes, in the first two
+    /// thirds of the iterations).
+    pub fn revive(mut self, revive: bool) -> Em {
+        self.revive = revive;
+        self
+    }
+
+    /// Holds a parameter over a span of iterations.
+    pub fn hold(mut self, hold: Hold) -> Em {
+        self.holds.push(hold);
+        self
+    }
+
+    /// Checks the settings against the data and takes its statistics.
+    pub(super) fn check(&self, y: &Array2<f64>, weights: Option<&Array1<f64>>) -> Result<Statistics> {
+        if self.h == 0 {
+            return Err(Error::setting("causes", 0, "a model needs one cause at least"));
+        }
+        if self.h > LARGEST_EXACT_H {
+            return Err(Error::TooManyCauses { causes: self.h, limit: LARGEST_EXACT_H });
+        }
+        if y.is_empty() {
+            return Err(Error::EmptyData { rows: y.nrows(), columns: y.ncols() });
+        }
+        let positive = |name, value: usize| match value {
+            0 => Err(Error::setting(name, 0, "it must be 1 or more")),
+            _ => Ok(()),
+        };
+        positive("starts", self.starts)?;
+        positive("m_step_iterations", self.repeats)?;
+        let not_negative = |name, value: f64| match value.is_finite() && value >= 0.0 {
+            true => Ok(()),
+            false => Err(Error::setting(name, value, "it must be finite and not negative")),
+        };
+        not_negative("tolerance", self.tolerance)?;
+        not_negative("pseudo_count", self.pseudo_count)?;
+        if !(self.smallest_pi > 0.0 && self.smallest_pi < 0.5) {
+            return Err(Error::setting("smallest_pi", self.smallest_pi, "it must lie between 0 and 0.5"));
+        }
+        if let Some((low, high)) = self.pi_init
+            && !(0.0 < low && low <= high && high < 1.0)
+        {
+            return Err(Error::setting("pi_init", format!("{low}..{high}"), "it must be a range between 0 and 1"));
+        }
+        self.temperature.check("temperature")?;
+        if let Some(rho) = self.rho {
+            rho.check("rho")?;
+        }
+        match self.init {
+            Init::MeanNoise { scale } if !(scale > 0.0 && scale.is_finite()) => {
+                return Err(Error::setting(
+                    "init scale",
+                    scale,
+                    "without noise all causes stay equal; make it positive",
+                ));
+            }
+            Init::Rows { share } if !(share > 0.0 && share <= 1.0) => {
+                return Err(Error::setting("init share", share, "it must be above 0 and at most 1"));
+            }
+            _ => {}
+        }
+        let columns = self.columns(y.ncols())?;
+        if let Init::Model(model) = &self.init {
+            let same = model.columns.iter().map(|(_, f, _)| f.spec()).eq(columns.iter().map(|(_, f, _)| f.spec()));
+            if model.h() != self.h || !same {
+                return Err(Error::shape(
+                    "initial model",
+                    format!("{} causes and the families of the data", self.h),
+                    format!("{} causes over {} columns", model.h(), model.d()),
+                ));
+            }
+        }
+        let statistics = Statistics::new(&columns, y, weights)?;
+        statistics.check_learnable()?;
+        Ok(statistics)
+    }
+
+    fn columns(&self, d: usize) -> Result<Columns> {
+        match self.families.len() {
+            0 => Err(Error::setting("family", "none", "say which: .family(family(\"poisson\")?)")),
+            1 => Columns::same(self.families[0].clone(), d),
+            count if count == d => Columns::new(self.families.clone()),
+            count => Err(Error::shape("families", format!("1 or {d} (one for each column)"), count)),
+        }
+    }
+
+    /// The starting value of every prior, unless a range is given.
+    pub(super) fn default_pi(&self) -> f64 {
+        (2.0 / self.h as f64).min(0.3)
+    }
+}

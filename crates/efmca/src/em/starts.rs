@@ -1,0 +1,168 @@
+//! Several starts, the paper's warm start, and what comes out.
+
+use std::ops::ControlFlow;
+
+use ndarray::{Array1, Array2};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
+
+use super::init::{dictionaries, weak_half};
+use super::m_step::MStep;
+use super::run::{Fit, Progress, Run};
+use super::{Em, Init};
+use crate::error::Result;
+use crate::family::Gaussian;
+use crate::model::{Background, Columns, Model, Statistics};
+use crate::posterior::Exact;
+
+impl Em {
+    /// Trains on `y`, $N \times D$ with NaN where a value is missing.
+    pub fn fit(&self, y: &Array2<f64>) -> Result<Fit> {
+        self.fit_observed(y, None, &mut |_| ControlFlow::Continue(()))
+    }
+
+    /// Trains with a weight for each row: a row of weight 2 counts as two equal rows.
+    pub fn fit_weighted(&self, y: &Array2<f64>, weights: &Array1<f64>) -> Result<Fit> {
+        self.fit_observed(y, Some(weights), &mut |_| ControlFlow::Continue(()))
+    }
+
+    /// Trains and calls `observer` after each iteration (of the best start, where there are several); it can end the
+    /// training.
+    pub fn fit_observed(
+        &self,
+        y: &Array2<f64>,
+        weights: Option<&Array1<f64>>,
+        observer: &mut dyn FnMut(&Progress<'_>) -> ControlFlow<()>,
+    ) -> Result<Fit> {
+        let statistics = self.check(y, weights)?;
+        let average = statistics.column_means();
+        let gaussian = match self.warm_start {
+            0 => None,
+            _ => Some(self.gaussian_statistics(y, weights)?),
+        };
+        let begin = |start: usize| -> Result<Run<'_>> {
+            let model = self.initial_model(&statistics, &average, gaussian.as_ref(), start)?;
+            Ok(Run { em: self, statistics: &statistics, average: &average, model, history: Vec::new() })
+        };
+        let mut run = if self.starts == 1 { begin(0)? } else { self.best_start(begin)? };
+        let stop = run.advance(self.iterations, observer)?;
+        let log_likelihood = run.log_likelihood()?;
+        Ok(Fit { model: run.model, log_likelihood, history: run.history, stop, weight: statistics.total_weight() })
+    }
+
+    /// Gives each start a short run and keeps the best; the first of equals.
+    fn best_start<'a>(&'a self, begin: impl Fn(usize) -> Result<Run<'a>> + Sync) -> Result<Run<'a>> {
+        let short = self.short_iterations.min(self.iterations);
+        let runs: Vec<Result<(f64, Run<'a>)>> = (0..self.starts)
+            .into_par_iter()
+            .map(|start| {
+                let mut run = begin(start)?;
+                run.advance(short, &mut |_| ControlFlow::Continue(()))?;
+                Ok((run.log_likelihood()?, run))
+            })
+            .collect();
+        let mut best: Option<(f64, Run<'a>)> = None;
+        for run in runs {
+            let run = run?;
+            if best.as_ref().is_none_or(|(bound, _)| run.0 > *bound) {
+                best = Some(run);
+            }
+        }
+        best.map_or_else(|| begin(0), |(_, run)| Ok(run))
+    }
+
+    fn initial_model(
+        &self,
+        statistics: &Statistics,
+        average: &Array1<f64>,
+        gaussian: Option<&Statistics>,
+        start: usize,
+    ) -> Result<Model> {
+        if let Init::Model(model) = &self.init {
+            return Ok((**model).clone());
+        }
+        let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
+        rng.set_stream(start as u64);
+        let pi = match self.pi_init {
+            Some((low, high)) => Array1::from_shape_fn(self.h, |_| low + (high - low) * rng.random::<f64>()),
+            None => Array1::from_elem(self.h, self.default_pi()),
+        };
+        let w = dictionaries(&self.init, self.h, statistics, average, &mut rng);
+        let background = match &self.background {
+            Background::Learned => Background::Fixed(weak_half(statistics, average).to_vec()),
+            fixed => fixed.clone(),
+        };
+        let mut model = Model::from_parts(statistics.columns.clone(), pi, w, background)?;
+        model.background_learned = self.background == Background::Learned;
+        model = model.with_superposition(self.superposition)?;
+        match gaussian {
+            Some(gaussian) => self.warm(model, statistics, average, gaussian, start),
+            None => Ok(model),
+        }
+    }
+
+    /// The data as the warm start sees it: numbers with Gaussian noise.
+    fn gaussian_statistics(&self, y: &Array2<f64>, weights: Option<&Array1<f64>>) -> Result<Statistics> {
+        let columns = Columns::same(std::sync::Arc::new(Gaussian), y.ncols())?;
+        Statistics::new(&columns, y, weights)
+    }
+
+    /// Trains a Gaussian model, and gives its posteriors to the M-step of the target family.
+    fn warm(
+        &self,
+        mut model: Model,
+        statistics: &Statistics,
+        average: &Array1<f64>,
+        gaussian: &Statistics,
+        start: usize,
+    ) -> Result<Model> {
+        let em = Em {
+            families: vec![std::sync::Arc::new(Gaussian)],
+            background: Background::Learned,
+            iterations: self.warm_start,
+            warm_start: 0,
+            // a column of equal values has no variance of its own
+            pseudo_count: self.pseudo_count.max(1e-3),
+            ..self.clone()
+        };
+        let gaussian_average = gaussian.column_means();
+        let first = em.initial_model(gaussian, &gaussian_average, None, start)?;
+        let mut run =
+            Run { em: &em, statistics: gaussian, average: &gaussian_average, model: first, history: Vec::new() };
+        run.advance(em.iterations, &mut |_| ControlFlow::Continue(()))?;
+        let posterior = Exact::new(&run.model)?;
+        let sums = posterior.e_step(gaussian, statistics, 1.0)?;
+        let moments = posterior.states().distribute(&statistics.columns, &sums);
+        let m_step = MStep {
+            pseudo_count: self.pseudo_count.max(1e-3),
+            average,
+            smallest_pi: self.smallest_pi,
+            hold_pi: false,
+            hold_w: vec![false; statistics.columns.l_max()],
+            hold_background: false,
+        };
+        m_step.apply(&mut model, &moments);
+        Ok(model)
+    }
+}
+
+impl Model {
+    /// $\log p(\vec y^{(n)}\,|\,\Theta)$ for each row of `y`, exactly.
+    pub fn log_likelihoods(&self, y: &Array2<f64>) -> Result<Array1<f64>> {
+        let statistics = Statistics::new(&self.columns, y, None)?;
+        Exact::new(self)?.log_likelihoods(&statistics)
+    }
+
+    /// $\mathcal L(\Theta) = \sum_n \log p(\vec y^{(n)}\,|\,\Theta)$, exactly.
+    pub fn log_likelihood(&self, y: &Array2<f64>) -> Result<f64> {
+        let statistics = Statistics::new(&self.columns, y, None)?;
+        Ok(Exact::new(self)?.e_step(&statistics, &statistics, 1.0)?.bound)
+    }
+
+    /// $p(s_h = 1\,|\,\vec y^{(n)}, \Theta)$ for each row and cause, exactly.
+    pub fn encode(&self, y: &Array2<f64>) -> Result<Array2<f64>> {
+        let statistics = Statistics::new(&self.columns, y, None)?;
+        Exact::new(self)?.active_probabilities(&statistics)
+    }
+}

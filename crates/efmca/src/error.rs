@@ -1,0 +1,163 @@
+//! What can go wrong, said so that the reader knows what to do about it.
+
+use thiserror::Error;
+
+/// The result of everything in this crate that can fail.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Everything that can be wrong with what this crate was given.
+#[derive(Debug, Clone, PartialEq, Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A data value that the column's family cannot produce.
+    #[error(
+        "row {row}, column {column}: the value {value} is outside the support of `{family}` ({support}); \
+         choose a family that allows it, or mark it as missing with NaN"
+    )]
+    OutsideSupport {
+        /// Zero-based row of the value.
+        row: usize,
+        /// Zero-based column of the value.
+        column: usize,
+        /// The value itself.
+        value: f64,
+        /// The family of the column.
+        family: String,
+        /// What the family allows, in words.
+        support: String,
+    },
+
+    /// An infinite data value.
+    #[error(
+        "row {row}, column {column}: the value is {value}; every value must be finite, and NaN marks a missing one"
+    )]
+    NotFinite {
+        /// Zero-based row of the value.
+        row: usize,
+        /// Zero-based column of the value.
+        column: usize,
+        /// The value itself.
+        value: f64,
+    },
+
+    /// No rows, or no columns.
+    #[error("the data has {rows} rows and {columns} columns; at least one of each is needed")]
+    EmptyData {
+        /// Number of rows.
+        rows: usize,
+        /// Number of columns.
+        columns: usize,
+    },
+
+    /// A column in which every value is missing.
+    #[error("column {column}: every value is missing (NaN), so nothing can be learned about it; drop the column")]
+    EmptyColumn {
+        /// Zero-based column.
+        column: usize,
+    },
+
+    /// Two things that should have the same size do not.
+    #[error("{what}: expected {expected}, found {found}")]
+    Shape {
+        /// What was looked at.
+        what: String,
+        /// The size it should have.
+        expected: String,
+        /// The size it has.
+        found: String,
+    },
+
+    /// A row weight that is negative or not finite, or weights that are all zero.
+    #[error("row {row}: the weight is {value}; weights must be finite and not negative, and one at least positive")]
+    Weight {
+        /// Zero-based row.
+        row: usize,
+        /// The weight.
+        value: f64,
+    },
+
+    /// A setting that makes no sense.
+    #[error("{name} = {value}: {requirement}")]
+    Setting {
+        /// Name of the setting.
+        name: &'static str,
+        /// The value it was given.
+        value: String,
+        /// What it must be.
+        requirement: String,
+    },
+
+    /// More causes than exact inference can enumerate.
+    #[error(
+        "exact EM visits all 2^H states and H = {causes} is too many (at most {limit}); \
+         use fewer causes or a truncated posterior"
+    )]
+    TooManyCauses {
+        /// The number of causes asked for.
+        causes: usize,
+        /// The largest number that is allowed.
+        limit: usize,
+    },
+
+    /// A family name that is not in the registry.
+    #[error("there is no family `{name}`{suggestion}; the families are: {known}")]
+    UnknownFamily {
+        /// The name that was asked for.
+        name: String,
+        /// A near miss, ready to be printed, or nothing.
+        suggestion: String,
+        /// All names.
+        known: String,
+    },
+
+    /// A family whose known parameter is missing, unknown, or out of range.
+    #[error("family `{family}`: {problem}")]
+    FamilyParameter {
+        /// The family as it was written.
+        family: String,
+        /// What is wrong and what to write instead.
+        problem: String,
+    },
+
+    /// Mean or natural parameters outside the family's domain.
+    #[error("{what} of `{family}` = {value:?} is outside its domain ({domain})")]
+    OutsideDomain {
+        /// Which parameters.
+        what: &'static str,
+        /// The family.
+        family: String,
+        /// The parameters.
+        value: Vec<f64>,
+        /// The domain, in words.
+        domain: String,
+    },
+
+    /// A row that no state of the model can have produced.
+    #[error(
+        "row {row}: its probability is zero under every state of the model; \
+         move W away from the edge of its domain (pseudo_count > 0) or look at the row"
+    )]
+    ImpossibleRow {
+        /// Zero-based row.
+        row: usize,
+    },
+
+    /// A model file or tensor set that does not describe a model.
+    #[error("this is not a usable model: {problem}")]
+    NotAModel {
+        /// What is missing or contradictory.
+        problem: String,
+    },
+}
+
+impl Error {
+    /// A [`Error::Setting`] in fewer words.
+    pub(crate) fn setting(name: &'static str, value: impl ToString, requirement: impl Into<String>) -> Self {
+        Error::Setting { name, value: value.to_string(), requirement: requirement.into() }
+    }
+
+    /// A [`Error::Shape`] in fewer words.
+    pub(crate) fn shape(what: impl Into<String>, expected: impl ToString, found: impl ToString) -> Self {
+        Error::Shape { what: what.into(), expected: expected.to_string(), found: found.to_string() }
+    }
+}

@@ -1,0 +1,253 @@
+//! Expectations by summation and quadrature, for families that have no formula for them and for testing those
+//! that do.
+
+use std::sync::OnceLock;
+
+use super::{Family, Measure, Support};
+
+/// Terms this far (in logarithm) below the largest one are left out.
+const NEGLIGIBLE: f64 = 45.0;
+/// Panels on each side of the mode, and nodes in each.
+const PANELS: usize = 24;
+const NODES: usize = 16;
+/// Most halvings of a panel; two at the least, lest a kink be missed because two wrong values happen to agree.
+const DEPTH: usize = 40;
+/// Most terms of a sum.
+const MOST_TERMS: usize = 50_000_000;
+
+/// $\mathbb E_{p(y;\vec\eta)}[g(y)]$ by summation or quadrature.
+///
+/// The mass must be where `f64` can reach it: a density with much of its mass below $10^{-308}$ is not integrated.
+///
+/// ```
+/// use efmca::family::{expectation, family, from_conventional};
+///
+/// let gamma = family("gamma")?;
+/// let eta = from_conventional(&*gamma, &[3.0, 2.0])?; // shape 3, rate 2
+/// assert!((expectation(&*gamma, &eta, |y| y * y) - 3.0).abs() < 1e-12);
+/// # Ok::<(), efmca::Error>(())
+/// ```
+pub fn expectation(family: &dyn Family, eta: &[f64], g: impl Fn(f64) -> f64) -> f64 {
+    let log_density = |y: f64| family.log_density(y, eta);
+    let support = family.support();
+    match support.measure {
+        Measure::Counting => sum(&support, log_density, g),
+        Measure::Lebesgue => integral(&support, log_density, g),
+        Measure::AtomAtZero => {
+            let positive = Support { measure: Measure::Lebesgue, low_included: false, ..support };
+            log_density(0.0).exp() * g(0.0) + integral(&positive, log_density, g)
+        }
+    }
+}
+
+/// $\int p(y) g(y)\,dy$ over panels that reach as far as either $p$ or $p\,|g|$ matters.
+fn integral(support: &Support, log_density: impl Fn(f64) -> f64, g: impl Fn(f64) -> f64) -> f64 {
+    let weighted = |y: f64| log_density(y) + g(y).abs().ln_1p();
+    Panels::new(support, &weighted).integrate(|y| {
+        let value = g(y);
+        value / (1.0 + value.abs())
+    })
+}
+
+/// $\sum_y p(y) g(y)$ from the mode outwards.
+fn sum(support: &Support, log_density: impl Fn(f64) -> f64, g: impl Fn(f64) -> f64) -> f64 {
+    if support.high - support.low <= 4096.0 {
+        // few enough to take them all, in whatever order they are probable
+        let count = (support.high - support.low) as usize;
+        return (0..=count).map(|i| support.low + i as f64).map(|y| log_density(y).exp() * g(y)).sum();
+    }
+    let mode = discrete_mode(support, &log_density);
+    let highest = log_density(mode);
+    let side = |step: f64, start: f64| {
+        let (mut y, mut total) = (start, 0.0);
+        for _ in 0..MOST_TERMS {
+            if y < support.low || y > support.high {
+                break;
+            }
+            let value = log_density(y);
+            if highest - value > NEGLIGIBLE {
+                break;
+            }
+            total += value.exp() * g(y);
+            y += step;
+        }
+        total
+    };
+    side(-1.0, mode) + side(1.0, mode + 1.0)
+}
+
+/// The most probable whole number, found by doubling steps from the lower end; exact for unimodal families.
+pub(super) fn discrete_mode(support: &Support, log_density: &impl Fn(f64) -> f64) -> f64 {
+    let mut mode = if support.low.is_finite() { support.low } else { 0.0 };
+    let mut best = log_density(mode);
+    let mut step = 1.0;
+    loop {
+        let next = (mode + step).min(support.high);
+        let value = log_density(next);
+        if next > mode && value > best {
+            (mode, best) = (next, value);
+            step *= 2.0;
+        } else if step > 1.0 {
+            step = (step / 2.0).floor();
+        } else {
+            let before = mode - 1.0;
+            if before >= support.low && log_density(before) > best {
+                mode = before;
+                best = log_density(before);
+            } else {
+                return mode;
+            }
+        }
+    }
+}
+
+/// A continuous density cut into panels in a coordinate $x$ in which all its scales are visible.
+pub(super) struct Panels<'a, D: Fn(f64) -> f64> {
+    support: Support,
+    log_density: &'a D,
+    edges: Vec<f64>,
+}
+
+impl<'a, D: Fn(f64) -> f64> Panels<'a, D> {
+    pub(super) fn new(support: &Support, log_density: &'a D) -> Panels<'a, D> {
+        let mut panels = Panels { support: *support, log_density, edges: Vec::new() };
+        let mode = panels.mode();
+        let highest = panels.log_integrand(mode);
+        let mut edges = panels.side(mode, -1.0, highest);
+        edges.reverse();
+        edges.pop();
+        edges.extend(panels.side(mode, 1.0, highest));
+        panels.edges = edges;
+        panels
+    }
+
+    /// $y(x)$ and $\log|dy/dx|$.
+    fn place(&self, x: f64) -> (f64, f64) {
+        let Support { low, high, .. } = self.support;
+        if low.is_finite() && high.is_finite() {
+            let e = (-x.abs()).exp();
+            let nearer = e / (1.0 + e) * (high - low);
+            let y = if x < 0.0 { low + nearer } else { high - nearer };
+            (y, (high - low).ln() - x.abs() - 2.0 * e.ln_1p())
+        } else if low.is_finite() {
+            (low + x.exp(), x)
+        } else {
+            (x.sinh(), x.cosh().ln())
+        }
+    }
+
+    fn log_integrand(&self, x: f64) -> f64 {
+        let (y, log_slope) = self.place(x);
+        let value = (self.log_density)(y) + log_slope;
+        if value.is_nan() { f64::NEG_INFINITY } else { value }
+    }
+
+    /// The highest point of the integrand: the best of a coarse scan, then uphill with shrinking steps.
+    fn mode(&self) -> f64 {
+        let reach = 700;
+        let mut mode = 0.0;
+        let mut best = f64::NEG_INFINITY;
+        for x in (-reach..=reach).map(|i| f64::from(i) / 2.0) {
+            let value = self.log_integrand(x);
+            if value > best {
+                (mode, best) = (x, value);
+            }
+        }
+        let mut step = 0.5;
+        while step > 1e-13 * f64::max(1.0, mode.abs()) {
+            let candidate = [mode - step, mode + step]
+                .into_iter()
+                .map(|x| (x, self.log_integrand(x)))
+                .max_by(|a, b| a.1.total_cmp(&b.1));
+            match candidate {
+                Some((x, value)) if value > best => (mode, best) = (x, value),
+                _ => step *= 0.5,
+            }
+        }
+        mode
+    }
+
+    /// Panel edges from the mode to where the integrand is negligible.
+    fn side(&self, mode: f64, direction: f64, highest: f64) -> Vec<f64> {
+        let drop = |distance: f64| highest - self.log_integrand(mode + direction * distance);
+        let mut outer = 1e-12 * f64::max(1.0, mode.abs());
+        while drop(outer) < NEGLIGIBLE && outer < 1e4 {
+            outer *= 2.0;
+        }
+        let mut inner = outer / 2.0;
+        for _ in 0..40 {
+            let middle = 0.5 * (inner + outer);
+            if drop(middle) < NEGLIGIBLE { inner = middle } else { outer = middle }
+        }
+        (0..=PANELS).map(|i| mode + direction * outer * i as f64 / PANELS as f64).collect()
+    }
+
+    fn panel(&self, from: f64, to: f64, g: &impl Fn(f64) -> f64) -> f64 {
+        let (middle, half) = (0.5 * (from + to), 0.5 * (to - from));
+        let at = |x: f64| {
+            let value = self.log_integrand(x).exp();
+            if value == 0.0 { 0.0 } else { value * g(self.place(x).0) }
+        };
+        half * gauss_legendre().iter().map(|(node, weight)| weight * at(middle + half * node)).sum::<f64>()
+    }
+
+    /// $\int p(y)\,g(y)\,dy$.
+    pub(super) fn integrate(&self, g: impl Fn(f64) -> f64) -> f64 {
+        let coarse: Vec<f64> = self.edges.windows(2).map(|edge| self.panel(edge[0], edge[1], &g)).collect();
+        let tolerance = 1e-15 * coarse.iter().map(|part| part.abs()).sum::<f64>();
+        let refine = |(edge, part): (&[f64], &f64)| self.refined(edge[0], edge[1], *part, &g, tolerance, DEPTH);
+        self.edges.windows(2).zip(&coarse).map(refine).sum()
+    }
+
+    /// Halves a panel until its halves agree with it: a density with a kink needs that, a smooth one does not.
+    fn refined(&self, from: f64, to: f64, whole: f64, g: &impl Fn(f64) -> f64, tolerance: f64, depth: usize) -> f64 {
+        let middle = 0.5 * (from + to);
+        let (left, right) = (self.panel(from, middle, g), self.panel(middle, to, g));
+        if depth == 0 || (depth < DEPTH - 1 && (left + right - whole).abs() <= tolerance) {
+            return left + right;
+        }
+        self.refined(from, middle, left, g, tolerance, depth - 1)
+            + self.refined(middle, to, right, g, tolerance, depth - 1)
+    }
+
+    /// The value below which a share `u` of the mass lies.
+    pub(super) fn quantile(&self, u: f64) -> f64 {
+        let masses: Vec<f64> = self.edges.windows(2).map(|edge| self.panel(edge[0], edge[1], &|_| 1.0)).collect();
+        let mut target = u * masses.iter().sum::<f64>();
+        for (edge, mass) in self.edges.windows(2).zip(&masses) {
+            if target <= *mass {
+                let (mut low, mut high) = (edge[0], edge[1]);
+                for _ in 0..50 {
+                    let middle = 0.5 * (low + high);
+                    if self.panel(edge[0], middle, &|_| 1.0) < target { low = middle } else { high = middle }
+                }
+                return self.place(0.5 * (low + high)).0;
+            }
+            target -= mass;
+        }
+        self.place(*self.edges.last().unwrap_or(&0.0)).0
+    }
+}
+
+/// Nodes and weights of Gauss-Legendre quadrature on $[-1, 1]$.
+fn gauss_legendre() -> &'static [(f64, f64)] {
+    static RULE: OnceLock<Vec<(f64, f64)>> = OnceLock::new();
+    RULE.get_or_init(|| (0..NODES).map(legendre_node).collect())
+}
+
+/// The $i$-th root of the Legendre polynomial by Newton's method, and its weight.
+fn legendre_node(i: usize) -> (f64, f64) {
+    let n = NODES as f64;
+    let mut x = (std::f64::consts::PI * (i as f64 + 0.75) / (n + 0.5)).cos();
+    let mut slope = 1.0;
+    for _ in 0..20 {
+        let (mut before, mut value) = (1.0, x);
+        for k in 2..=NODES {
+            let k = k as f64;
+            (before, value) = (value, ((2.0 * k - 1.0) * x * value - (k - 1.0) * before) / k);
+        }
+        slope = n * (x * value - before) / (x * x - 1.0);
+        x -= value / slope;
+    }
+    (x, 2.0 / ((1.0 - x * x) * slope * slope))
+}

@@ -1,0 +1,238 @@
+//! Families by name.
+//!
+//! A new family is one file with an `Entry` and one line in `ENTRIES`; the laws in `tests/laws.rs` run over
+//! everything that stands here.
+
+use super::{
+    SharedFamily, beta, binomial, categorical, continuous_bernoulli, gamma, gaussian, gen_gamma, geometric, hurdle,
+    inverse_gaussian, laplace, log_normal, pareto, poisson,
+};
+use crate::error::{Error, Result};
+
+/// One line of the registry.
+pub struct Entry {
+    /// The name to write.
+    pub name: &'static str,
+    /// Other names it answers to.
+    pub aliases: &'static [&'static str],
+    /// What it is for, in a line.
+    pub summary: &'static str,
+    /// The known parameters that may follow the name.
+    pub known: &'static [Known],
+    /// Specifications that show its range; the laws are tested on each.
+    pub examples: &'static [&'static str],
+    pub(crate) build: fn(&KnownValues<'_>) -> Result<SharedFamily>,
+}
+
+/// A parameter that is given with the family and never learned.
+pub struct Known {
+    /// Its name before the equals sign.
+    pub key: &'static str,
+    /// What it means.
+    pub meaning: &'static str,
+    /// Whether the family needs it.
+    pub required: bool,
+}
+
+impl Known {
+    pub(super) const fn required(key: &'static str, meaning: &'static str) -> Known {
+        Known { key, meaning, required: true }
+    }
+    pub(super) const fn optional(key: &'static str, meaning: &'static str) -> Known {
+        Known { key, meaning, required: false }
+    }
+}
+
+/// Every family that can be asked for by name.
+const ENTRIES: &[Entry] = &[
+    binomial::BERNOULLI,
+    binomial::BINOMIAL,
+    poisson::POISSON,
+    poisson::ZERO_TRUNCATED_POISSON,
+    geometric::GEOMETRIC,
+    geometric::NEGATIVE_BINOMIAL,
+    categorical::CATEGORICAL,
+    hurdle::HURDLE,
+    gen_gamma::EXPONENTIAL,
+    gamma::GAMMA,
+    gen_gamma::RAYLEIGH,
+    gen_gamma::MAXWELL,
+    gen_gamma::HALF_NORMAL,
+    gen_gamma::NAKAGAMI,
+    gen_gamma::WEIBULL,
+    gen_gamma::INVERSE_GAMMA,
+    gen_gamma::GEN_GAMMA,
+    log_normal::LOG_NORMAL,
+    inverse_gaussian::INVERSE_GAUSSIAN,
+    pareto::PARETO,
+    beta::BETA,
+    continuous_bernoulli::CONTINUOUS_BERNOULLI,
+    gaussian::GAUSSIAN,
+    laplace::LAPLACE,
+];
+
+/// Every family that can be asked for by name, in the order in which they are best explained.
+pub fn entries() -> &'static [Entry] {
+    ENTRIES
+}
+
+/// Finds a family by its specification: a name, and after a colon its known parameters.
+///
+/// ```
+/// use efmca::family::family;
+///
+/// assert_eq!(family("poisson")?.spec(), "poisson");
+/// assert_eq!(family("gamma:k=4")?.spec(), "gamma:k=4");
+/// assert_eq!(family("categorical:k=5")?.l(), 4);
+/// assert!(family("poison").unwrap_err().to_string().contains("did you mean `poisson`?"));
+/// # Ok::<(), efmca::Error>(())
+/// ```
+pub fn family(spec: &str) -> Result<SharedFamily> {
+    let spec = spec.trim();
+    let (name, rest) = spec.split_once(':').unwrap_or((spec, ""));
+    let name = name.trim().to_lowercase().replace('_', "-");
+    if let Some(inner) = name.strip_prefix("hurdle-") {
+        let inner = if rest.is_empty() { inner.to_string() } else { format!("{inner}:{rest}") };
+        return hurdle::Hurdle::parse(&inner);
+    }
+    let entry = ENTRIES
+        .iter()
+        .find(|entry| entry.name == name || entry.aliases.contains(&name.as_str()))
+        .ok_or_else(|| unknown(&name))?;
+    let values = KnownValues::parse(entry, spec, rest)?;
+    (entry.build)(&values)
+}
+
+/// The error for a name that nothing answers to, with the nearest name and, where people ask for it, the reason.
+fn unknown(name: &str) -> Error {
+    let not_exponential = match name {
+        "student-t" | "student" | "t" => Some("it is not an exponential family; the nearest are laplace and gaussian"),
+        "rice" | "rician" => Some("it is not an exponential family; the nearest are rayleigh and nakagami:m=…"),
+        "poisson-gaussian" => Some("it is not an exponential family; poisson is nearest when read noise is small"),
+        "cauchy" | "uniform" => Some("it is not an exponential family"),
+        _ => None,
+    };
+    let nearest = ENTRIES
+        .iter()
+        .flat_map(|entry| std::iter::once(entry.name).chain(entry.aliases.iter().copied()))
+        .map(|known| (strsim::jaro_winkler(name, known), known))
+        .max_by(|a, b| a.0.total_cmp(&b.0));
+    let suggestion = match (not_exponential, nearest) {
+        (Some(reason), _) => format!(": {reason}"),
+        (None, Some((similarity, known))) if similarity > 0.8 => format!(", did you mean `{known}`?"),
+        _ => String::new(),
+    };
+    let known: Vec<&str> = ENTRIES.iter().map(|entry| entry.name).collect();
+    Error::UnknownFamily { name: name.to_string(), suggestion, known: known.join(", ") }
+}
+
+/// The known parameters as they were written, and the entry that reads them.
+pub(crate) struct KnownValues<'a> {
+    spec: &'a str,
+    pairs: Vec<(&'a str, &'a str)>,
+}
+
+impl<'a> KnownValues<'a> {
+    fn parse(entry: &Entry, spec: &'a str, rest: &'a str) -> Result<KnownValues<'a>> {
+        let fail = |problem: String| Err(Error::FamilyParameter { family: spec.to_string(), problem });
+        let mut pairs: Vec<(&str, &str)> = Vec::new();
+        for part in rest.split(',').filter(|part| !part.trim().is_empty()) {
+            let Some((key, value)) = part.split_once('=') else {
+                return fail(format!("`{}` should be written as name=value", part.trim()));
+            };
+            let (key, value) = (key.trim(), value.trim());
+            if !entry.known.iter().any(|known| known.key == key) {
+                let keys: Vec<&str> = entry.known.iter().map(|known| known.key).collect();
+                let keys = if keys.is_empty() { "it has none".into() } else { format!("it has: {}", keys.join(", ")) };
+                return fail(format!("there is no known parameter `{key}`; {keys}"));
+            }
+            if pairs.iter().any(|(known, _)| *known == key) {
+                return fail(format!("`{key}` is given twice"));
+            }
+            pairs.push((key, value));
+        }
+        if let Some(missing) =
+            entry.known.iter().find(|known| known.required && !pairs.iter().any(|(key, _)| *key == known.key))
+        {
+            return fail(format!("it needs {} ({}), as in `{}`", missing.key, missing.meaning, entry.examples[0]));
+        }
+        Ok(KnownValues { spec, pairs })
+    }
+
+    pub(super) fn text(&self, key: &str) -> Option<&str> {
+        self.pairs.iter().find(|(known, _)| *known == key).map(|(_, value)| *value)
+    }
+
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.text(key).is_some()
+    }
+
+    pub(super) fn refuse(&self, key: &str, problem: &str) -> Error {
+        let problem = match self.text(key) {
+            Some(value) => format!("{key}={value}: {problem}"),
+            None => problem.to_string(),
+        };
+        Error::FamilyParameter { family: self.spec.to_string(), problem }
+    }
+
+    pub(super) fn number(&self, key: &str) -> Result<f64> {
+        let value = self.text(key).and_then(|text| text.parse::<f64>().ok()).filter(|value| value.is_finite());
+        value.ok_or_else(|| self.refuse(key, "it must be a finite number"))
+    }
+
+    pub(super) fn positive(&self, key: &str) -> Result<f64> {
+        let value = self.number(key)?;
+        if value > 0.0 { Ok(value) } else { Err(self.refuse(key, "it must be positive")) }
+    }
+
+    pub(super) fn whole(&self, key: &str, least: usize) -> Result<usize> {
+        let value = self.text(key).and_then(|text| text.parse::<u32>().ok()).map(|value| value as usize);
+        value
+            .filter(|value| *value >= least)
+            .ok_or_else(|| self.refuse(key, &format!("it must be a whole number, {least} or more")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_example_reads_back_as_itself() {
+        for spec in entries().iter().flat_map(|entry| entry.examples) {
+            let found = family(spec).unwrap();
+            assert_eq!(found.spec(), *spec);
+            assert_eq!(family(&found.spec()).unwrap().l(), found.l());
+        }
+    }
+
+    #[test]
+    fn names_are_unique() {
+        let mut names: Vec<&str> =
+            entries().iter().flat_map(|e| std::iter::once(e.name).chain(e.aliases.iter().copied())).collect();
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count);
+    }
+
+    #[test]
+    fn wrong_specifications_say_what_to_write() {
+        let message = |spec: &str| family(spec).unwrap_err().to_string();
+        assert!(message("binomial").contains("it needs n (number of trials), as in `binomial:n=12`"));
+        assert!(message("binomial:n=0").contains("n=0: it must be a whole number, 1 or more"));
+        assert!(message("gamma:k=-1").contains("k=-1: it must be positive"));
+        assert!(message("gamma:q=1").contains("no known parameter `q`; it has: k"));
+        assert!(message("poisson:lambda=3").contains("it has none"));
+        assert!(message("gamma:4").contains("name=value"));
+        assert!(message("gamma:k=1,k=2").contains("twice"));
+        assert!(message("gaussian:var=1,mean=0").contains("nothing is left to learn"));
+        assert!(message("student-t").contains("not an exponential family"));
+        assert!(message("hurdle-gaussian").contains("only positive values"));
+        assert!(message("hurdle").contains("hurdle-poisson"));
+        assert!(message("").contains("there is no family ``"));
+        assert!(message("gen-gamma:d=1,p=-1").contains("must be positive"));
+        assert!(message("categorical:k=3,scores=1/2").contains("write 3 numbers"));
+        assert!(message("hurdle-hurdle-gamma").contains("only positive"));
+    }
+}

@@ -1,0 +1,80 @@
+//! Which family stands in which column, and where its statistics lie.
+
+use std::ops::Range;
+
+use crate::error::{Error, Result};
+use crate::family::SharedFamily;
+
+/// The families of the $D$ columns of a data set.
+///
+/// The statistics of all columns lie side by side in rows of length $K = \sum_d L_d$; [`Columns::span`] tells where
+/// those of column $d$ are. A family for all columns and a different one in each are the same thing from here on.
+#[derive(Debug, Clone)]
+pub struct Columns {
+    families: Vec<SharedFamily>,
+    offsets: Vec<usize>,
+}
+
+impl Columns {
+    /// One family for each column.
+    pub fn new(families: Vec<SharedFamily>) -> Result<Columns> {
+        if families.is_empty() {
+            return Err(Error::EmptyData { rows: 0, columns: 0 });
+        }
+        let offsets = std::iter::once(0)
+            .chain(families.iter().scan(0, |end, family| {
+                *end += family.l();
+                Some(*end)
+            }))
+            .collect();
+        Ok(Columns { families, offsets })
+    }
+
+    /// The same family in `d` columns.
+    pub fn same(family: SharedFamily, d: usize) -> Result<Columns> {
+        Columns::new(vec![family; d])
+    }
+
+    /// $D$, the number of columns.
+    pub fn d(&self) -> usize {
+        self.families.len()
+    }
+
+    /// $K = \sum_d L_d$, the length of a row of statistics.
+    pub fn k(&self) -> usize {
+        self.offsets[self.d()]
+    }
+
+    /// The largest $L_d$.
+    pub fn l_max(&self) -> usize {
+        self.families.iter().map(|family| family.l()).max().unwrap_or(0)
+    }
+
+    /// The family of column `d`.
+    pub fn family(&self, d: usize) -> &SharedFamily {
+        &self.families[d]
+    }
+
+    /// Where the statistics of column `d` lie in a row of length $K$.
+    pub fn span(&self, d: usize) -> Range<usize> {
+        self.offsets[d]..self.offsets[d + 1]
+    }
+
+    /// Columns, families and spans together.
+    pub fn iter(&self) -> impl Iterator<Item = (usize, &SharedFamily, Range<usize>)> {
+        self.families.iter().enumerate().map(|(d, family)| (d, family, self.span(d)))
+    }
+
+    /// A row of length $K$ from one that gives $L$ values for every column (if all columns have the same $L$), or
+    /// from one that has length $K$ already.
+    pub(crate) fn spread(&self, profile: &[f64], what: &str) -> Result<Vec<f64>> {
+        let l = self.families[0].l();
+        if profile.len() == self.k() {
+            Ok(profile.to_vec())
+        } else if profile.len() == l && self.families.iter().all(|family| family.l() == l) {
+            Ok(profile.iter().copied().cycle().take(self.k()).collect())
+        } else {
+            Err(Error::shape(what, format!("{l} or {} values", self.k()), profile.len()))
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! The generative model $\Theta = (\vec\pi, W^{(1)}, \ldots, W^{(L)})$.
+//!
+//! $$ p(\vec s\,|\,\Theta) = \prod_h \pi_h^{s_h}(1-\pi_h)^{1-s_h}, \qquad p(\vec y\,|\,\vec s,\Theta) = \prod_d p\big(y_d;\ \vec\Phi(\bar W_d^{(1)}(\vec s,\Theta), \ldots, \bar W_d^{(L)}(\vec s,\Theta))\big) $$
+//! (Eqns. 6-8 and 38). The functions $\bar W_d^{(l)}$ take the entries of one cause, the strongest active one
+//! ([`Superposition`]).
+
+mod columns;
+mod sample;
+mod statistics;
+mod superposition;
+mod tables;
+mod tensors;
+
+pub use columns::Columns;
+pub use sample::Sample;
+pub use statistics::Statistics;
+pub use superposition::Superposition;
+pub use tables::Tables;
+pub use tensors::Tensor;
+
+use ndarray::{Array1, Array2};
+
+use crate::error::{Error, Result};
+use crate::family::{SharedFamily, check_mean_parameters};
+
+/// What is there when no cause is: a profile that is always on and takes part in the maximum.
+///
+/// The state in which no cause is active needs a distribution too, and an argmax over nothing does not give one. With
+/// a profile weaker than every cause, the background shows in the empty state only.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Background {
+    /// A cause that is always on and learned with the others, as in the paper's natural-image runs ($s_1 = 1$).
+    Learned,
+    /// A profile that stays as it is: $L$ mean parameters for every column, or all $K$ of them.
+    Fixed(Vec<f64>),
+}
+
+impl Background {
+    /// A fixed background with the mean parameters `w` in every column.
+    pub fn fixed(w: &[f64]) -> Background {
+        Background::Fixed(w.to_vec())
+    }
+}
+
+/// An EF-MCA model.
+///
+/// The dictionaries are stored with one row for each cause: $W^{(l)}_{dh}$ of the paper is `model.w(l)[[h, d]]`, with
+/// $l$ counted from zero.
+#[derive(Debug, Clone)]
+pub struct Model {
+    pub(crate) columns: Columns,
+    /// $\pi_h$, the probability that cause $h$ is active.
+    pub(crate) pi: Array1<f64>,
+    /// $H \times K$, all dictionaries side by side.
+    pub(crate) w: Array2<f64>,
+    /// Length $K$.
+    pub(crate) background_w: Array1<f64>,
+    pub(crate) background_learned: bool,
+    pub(crate) superposition: Superposition,
+}
+
+impl Model {
+    /// A model with one family in all columns.
+    ///
+    /// `pi` has length $H$; `w` holds the $L$ dictionaries, each $H \times D$.
+    pub fn new(family: SharedFamily, pi: Array1<f64>, w: Vec<Array2<f64>>, background: Background) -> Result<Model> {
+        if w.len() != family.l() {
+            return Err(Error::shape(format!("dictionaries for `{}`", family.spec()), family.l(), w.len()));
+        }
+        let (h, d) = w[0].dim();
+        if let Some(other) = w.iter().find(|other| other.dim() != (h, d)) {
+            return Err(Error::shape("dictionary", format!("{h} x {d}"), format!("{:?}", other.dim())));
+        }
+        let columns = Columns::same(family, d)?;
+        let flat = Array2::from_shape_fn((h, columns.k()), |(h, k)| w[k % w.len()][[h, k / w.len()]]);
+        Model::from_parts(columns, pi, flat, background)
+    }
+
+    /// A model with a family for each column; `w` is $H \times K$ in the order of [`Columns::span`].
+    pub fn from_parts(columns: Columns, pi: Array1<f64>, w: Array2<f64>, background: Background) -> Result<Model> {
+        let h = pi.len();
+        if h == 0 {
+            return Err(Error::setting("causes", 0, "a model needs one cause at least"));
+        }
+        if w.dim() != (h, columns.k()) {
+            return Err(Error::shape("w", format!("{h} x {}", columns.k()), format!("{} x {}", w.nrows(), w.ncols())));
+        }
+        if let Some(bad) = pi.iter().find(|pi| !(**pi > 0.0 && **pi < 1.0)) {
+            return Err(Error::setting("pi", bad, "every prior probability must lie strictly between 0 and 1"));
+        }
+        let (background_w, background_learned) = match background {
+            Background::Fixed(profile) => (columns.spread(&profile, "background")?, false),
+            Background::Learned => (weakest_profile(&columns, &w), true),
+        };
+        let model = Model {
+            columns,
+            pi,
+            w: w.as_standard_layout().to_owned(),
+            background_w: Array1::from(background_w),
+            background_learned,
+            superposition: Superposition::Max,
+        };
+        for h in 0..=model.h() {
+            let profile = model.profile(h);
+            for (_, family, span) in model.columns.iter() {
+                check_mean_parameters(&**family, &profile[span])?;
+            }
+        }
+        Ok(model)
+    }
+
+    /// The same model with another superposition rule.
+    pub fn with_superposition(mut self, superposition: Superposition) -> Result<Model> {
+        if let Superposition::Smooth { rho } = superposition
+            && !(rho > 0.0 && rho.is_finite())
+        {
+            return Err(Error::setting("rho", rho, "the exponent of the smooth maximum must be positive"));
+        }
+        self.superposition = superposition;
+        Ok(self)
+    }
+
+    /// $H$, the number of causes (without the background).
+    pub fn h(&self) -> usize {
+        self.pi.len()
+    }
+
+    /// $D$, the number of observables.
+    pub fn d(&self) -> usize {
+        self.columns.d()
+    }
+
+    /// The families of the columns.
+    pub fn columns(&self) -> &Columns {
+        &self.columns
+    }
+
+    /// $\pi_h$.
+    pub fn pi(&self) -> &Array1<f64> {
+        &self.pi
+    }
+
+    /// $W^{(l)}$ as an $H \times D$ matrix, `l` counted from zero; NaN in columns whose family has fewer parameters.
+    pub fn w(&self, l: usize) -> Array2<f64> {
+        Array2::from_shape_fn((self.h(), self.d()), |(h, d)| {
+            let span = self.columns.span(d);
+            if l < span.len() { self.w[[h, span.start + l]] } else { f64::NAN }
+        })
+    }
+
+    /// All dictionaries side by side, $H \times K$.
+    pub fn w_flat(&self) -> &Array2<f64> {
+        &self.w
+    }
+
+    /// The background's mean parameters, length $K$.
+    pub fn background(&self) -> &Array1<f64> {
+        &self.background_w
+    }
+
+    /// Whether the background is learned.
+    pub fn background_learned(&self) -> bool {
+        self.background_learned
+    }
+
+    /// How active causes combine.
+    pub fn superposition(&self) -> Superposition {
+        self.superposition
+    }
+
+    /// $M_{dh} = F(\vec W_{dh})$ as an $H \times D$ matrix (Eqn. 39): the mean each cause would give alone.
+    pub fn means(&self) -> Array2<f64> {
+        Array2::from_shape_fn((self.h(), self.d()), |(h, d)| {
+            let span = self.columns.span(d);
+            self.columns.family(d).f(&self.profile(h)[span])
+        })
+    }
+
+    /// The mean parameters of cause `h`; `h` = $H$ is the background.
+    pub(crate) fn profile(&self, h: usize) -> &[f64] {
+        let row = if h < self.h() { self.w.row(h).to_slice() } else { self.background_w.as_slice() };
+        row.unwrap_or(&[])
+    }
+
+    /// The number of free parameters, as the BIC counts them.
+    pub fn parameter_count(&self) -> usize {
+        self.h() + self.columns.k() * (self.h() + usize::from(self.background_learned))
+    }
+}
+
+/// For each column the mean parameters of the cause with the smallest dominance.
+fn weakest_profile(columns: &Columns, w: &Array2<f64>) -> Vec<f64> {
+    let mut profile = vec![0.0; columns.k()];
+    for (_, family, span) in columns.iter() {
+        let entry = |h: usize| span.clone().map(|k| w[[h, k]]).collect::<Vec<f64>>();
+        let weakest =
+            (0..w.nrows()).min_by(|a, b| family.dominance(&entry(*a)).total_cmp(&family.dominance(&entry(*b))));
+        profile[span.clone()].copy_from_slice(&entry(weakest.unwrap_or(0)));
+    }
+    profile
+}

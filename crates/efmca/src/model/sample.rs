@@ -1,0 +1,42 @@
+//! Drawing data from a model.
+
+use ndarray::Array2;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use super::{Model, Tables};
+use crate::posterior::combine;
+
+/// Data drawn from a model, with the states that made it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sample {
+    /// $N \times D$ observations.
+    pub y: Array2<f64>,
+    /// $N \times H$, one where the cause was active.
+    pub s: Array2<f64>,
+}
+
+impl Model {
+    /// Draws `n` rows from Eqns. 6-8. A row depends on the seed and its own number only.
+    pub fn sample(&self, n: usize, seed: u64) -> Sample {
+        let mut y = Array2::zeros((n, self.d()));
+        let mut s = Array2::zeros((n, self.h()));
+        let tables = Tables::new(self);
+        let mut eta = vec![0.0; self.columns.l_max()];
+        for row in 0..n {
+            let mut rng = ChaCha8Rng::seed_from_u64(seed);
+            rng.set_stream(row as u64);
+            for (h, pi) in self.pi.iter().enumerate() {
+                s[[row, h]] = f64::from(u8::from(rng.random::<f64>() < *pi));
+            }
+            let active: Vec<usize> = (0..self.h()).filter(|h| s[[row, *h]] > 0.0).collect();
+            let w = combine(self, &tables, &active);
+            for (d, family, span) in self.columns.iter() {
+                let eta = &mut eta[..span.len()];
+                family.phi(&w[span], eta);
+                y[[row, d]] = family.sample(eta, &mut rng);
+            }
+        }
+        Sample { y, s }
+    }
+}

@@ -1,0 +1,57 @@
+//! How active causes combine.
+
+/// The rule by which active causes combine, for each observable by itself.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum Superposition {
+    /// The active cause with the largest dominance $M_{dh}$ sets all parameters of the observable:
+    /// $h(d, \vec s, \Theta) = \operatorname{argmax}_h\{M_{dh}\}$ over the active causes (Eqn. 20). Ties go to the
+    /// first cause.
+    ///
+    /// The paper writes $\operatorname{argmax}_h\{M_{dh}s_h\}$, which for negative $M$ can pick an inactive cause;
+    /// where $M > 0$ the two are the same.
+    Max,
+    /// The same with $|M_{dh}|$, for signed data.
+    MaxMagnitude,
+    /// The smooth maximum of the paper's appendix (C.1), for annealing. The causes share an observable with weights
+    /// $$ \mathcal A_{dh}^\rho(\vec s, \Theta) = \frac{s_h |M_{dh}|^\rho}{\sum_{h'} s_{h'} |M_{dh'}|^\rho} $$
+    /// and its mean parameters are
+    /// $$ \bar W_d^\rho = \Big(\sum_h (W_{dh}s_h)^\rho\Big)^{1/\rho} $$
+    /// where $M = W$ and $L = 1$ (Poisson, Bernoulli, …; moved back inside the domain where it leaves it), and
+    /// $\sum_h \mathcal A_{dh}^\rho\, \vec W_{dh}$ for every other family, which has the same limit and never leaves
+    /// the domain.
+    Smooth {
+        /// $\rho > 0$; the larger, the sharper.
+        rho: f64,
+    },
+}
+
+impl Superposition {
+    /// What is compared: the dominance or its magnitude.
+    pub(crate) fn strength(self, dominance: f64) -> f64 {
+        match self {
+            Superposition::Max => dominance,
+            Superposition::MaxMagnitude | Superposition::Smooth { .. } => dominance.abs(),
+        }
+    }
+
+    /// The name in model files.
+    pub(crate) fn name(self) -> String {
+        match self {
+            Superposition::Max => "max".into(),
+            Superposition::MaxMagnitude => "max-magnitude".into(),
+            Superposition::Smooth { rho } => format!("smooth:rho={rho}"),
+        }
+    }
+
+    pub(crate) fn from_name(name: &str) -> Option<Superposition> {
+        match name {
+            "max" => Some(Superposition::Max),
+            "max-magnitude" => Some(Superposition::MaxMagnitude),
+            other => {
+                let rho: f64 = other.strip_prefix("smooth:rho=")?.parse().ok()?;
+                (rho > 0.0 && rho.is_finite()).then_some(Superposition::Smooth { rho })
+            }
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! What the E-step needs of a model, with the families taken out.
+
+use ndarray::{Array1, Array2};
+
+use super::{Model, Superposition};
+use crate::special::{log1p_exp, logit};
+
+/// $\vec\eta$, $A$ and $M$ for every cause and column, made once for each set of parameters.
+///
+/// The rows are the $H$ causes and, last, the background. Nothing here depends on which family a column has.
+#[derive(Debug, Clone)]
+pub struct Tables {
+    /// $(H+1) \times K$: natural parameters $\vec\Phi(\vec W_{dh})$.
+    pub eta: Array2<f64>,
+    /// $(H+1) \times D$: log-partition function $A(\vec\eta_{dh})$.
+    pub a: Array2<f64>,
+    /// $(H+1) \times D$: what decides the winner: $M_{dh}$, or its magnitude.
+    pub strength: Array2<f64>,
+    /// $\log\frac{\pi_h}{1-\pi_h}$, what switching cause $h$ on adds to the log-prior.
+    pub log_odds: Array1<f64>,
+    /// $\sum_h\log(1-\pi_h)$, the log-prior of the empty state.
+    pub log_prior_empty: f64,
+}
+
+impl Tables {
+    /// The tables of `model`.
+    pub fn new(model: &Model) -> Tables {
+        let rows = model.h() + 1;
+        let columns = model.columns();
+        let mut tables = Tables {
+            eta: Array2::zeros((rows, columns.k())),
+            a: Array2::zeros((rows, columns.d())),
+            strength: Array2::zeros((rows, columns.d())),
+            log_odds: model.pi.mapv(logit),
+            log_prior_empty: model.pi.iter().map(|pi| -log1p_exp(logit(*pi))).sum(),
+        };
+        let superposition: Superposition = model.superposition;
+        let mut eta = vec![0.0; columns.l_max()];
+        for h in 0..rows {
+            let profile = model.profile(h);
+            for (d, family, span) in columns.iter() {
+                let w = &profile[span.clone()];
+                let eta = &mut eta[..span.len()];
+                family.phi(w, eta);
+                tables.a[[h, d]] = family.a(eta);
+                tables.strength[[h, d]] = superposition.strength(family.dominance(w));
+                for (k, value) in span.zip(eta.iter()) {
+                    tables.eta[[h, k]] = *value;
+                }
+            }
+        }
+        tables
+    }
+}

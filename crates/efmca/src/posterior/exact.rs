@@ -1,0 +1,252 @@
+//! Exact posteriors over all $2^H$ states.
+
+use std::ops::Range;
+
+use ndarray::linalg::general_mat_mul;
+use ndarray::{Array1, Array2, ArrayView2};
+use rayon::prelude::*;
+
+use super::differences::Differences;
+use super::exp::exp_in_place;
+use super::{LANES, States};
+use crate::error::{Error, Result};
+use crate::model::{Model, Statistics, Tables};
+
+/// The largest number of causes whose states can be enumerated.
+pub const LARGEST_EXACT_H: usize = 16;
+
+/// Rows of a chunk, at the least.
+const SMALLEST_CHUNK: usize = 256;
+/// Chunks that are summed apart. It depends on the size of the problem and never on the number of threads, so that
+/// the order of additions, and with it every bit, is the same for any number of threads.
+const MOST_CHUNKS: usize = 16;
+/// Entries that the sums of all chunks together may have.
+const MOST_ENTRIES: usize = 1 << 26;
+
+/// Sums over rows for each state, from which the M-step and the guard are made.
+#[derive(Debug, Clone)]
+pub struct StateSums {
+    /// For each state: the $K$ sums $\sum_n q^{(n)}(\vec s)\,T_l(y_d^{(n)})$, then $\sum_n q^{(n)}(\vec s)$, then, if
+    /// values are missing, the same over the rows in which column $d$ is there, $D$ of them. All rows are weighted.
+    sums: Array2<f64>,
+    k: usize,
+    masked: bool,
+    /// $\sum_n$ of the weights.
+    pub weight: f64,
+    /// $\mathcal F(q, \Theta)$ (Eqn. 22); at temperature one, the log-likelihood.
+    pub bound: f64,
+}
+
+impl StateSums {
+    fn zeros(states: usize, statistics: &Statistics) -> StateSums {
+        let k = statistics.columns.k();
+        let masked = statistics.present.is_some();
+        let width = k + 1 + if masked { statistics.columns.d() } else { 0 };
+        StateSums { sums: Array2::zeros((states, width)), k, masked, weight: 0.0, bound: 0.0 }
+    }
+
+    /// $\sum_n q^{(n)}(\vec s)$.
+    pub fn q(&self, state: usize) -> f64 {
+        self.sums[[state, self.k]]
+    }
+
+    /// $\sum_n q^{(n)}(\vec s)\,T_l(y_d^{(n)})$, `k` counting over $d$ and $l$.
+    pub fn t(&self, state: usize, k: usize) -> f64 {
+        self.sums[[state, k]]
+    }
+
+    /// $\sum_n q^{(n)}(\vec s)$ over the rows in which column `d` is there.
+    pub fn present(&self, state: usize, d: usize) -> f64 {
+        self.sums[[state, if self.masked { self.k + 1 + d } else { self.k }]]
+    }
+
+    fn add(mut self, other: &StateSums) -> StateSums {
+        self.sums += &other.sums;
+        self.weight += other.weight;
+        self.bound += other.bound;
+        self
+    }
+}
+
+/// The exact E-step of one model: $q^{(n)}(\vec s) = p(\vec s\,|\,\vec y^{(n)}, \Theta)$ for all states.
+#[derive(Debug, Clone)]
+pub struct Exact {
+    model: Model,
+    tables: Tables,
+    states: States,
+}
+
+/// The posteriors of a block of rows, one in each lane.
+struct Block {
+    /// $2^H$ states times the rows: $q$ up to a factor for each row.
+    q: Vec<f64>,
+    /// That factor's inverse.
+    sum: [f64; LANES],
+    /// $\mathcal F$ of each row, without $\log h$.
+    bound: [f64; LANES],
+    /// The statistics of the rows, one after the other.
+    statistics: Vec<f64>,
+    /// Log-joints before tempering, if there is any.
+    joints: Vec<f64>,
+}
+
+impl Exact {
+    /// Prepares all states of `model`.
+    pub fn new(model: &Model) -> Result<Exact> {
+        if model.h() > LARGEST_EXACT_H {
+            return Err(Error::TooManyCauses { causes: model.h(), limit: LARGEST_EXACT_H });
+        }
+        let tables = Tables::new(model);
+        let states = States::new(model, &tables);
+        Ok(Exact { model: model.clone(), tables, states })
+    }
+
+    /// Which cause owns which column in each state.
+    pub fn states(&self) -> &States {
+        &self.states
+    }
+
+    /// The tables of the model.
+    pub fn tables(&self) -> &Tables {
+        &self.tables
+    }
+
+    fn differences(&self, statistics: &Statistics) -> Differences {
+        Differences::new(self.model.columns(), &self.tables, &self.states, statistics.present.is_some())
+    }
+
+    fn block(&self) -> Block {
+        Block {
+            q: vec![0.0; self.states.count() * LANES],
+            sum: [0.0; LANES],
+            bound: [0.0; LANES],
+            statistics: Vec::new(),
+            joints: Vec::new(),
+        }
+    }
+
+    /// The E-step: posteriors $q \propto p(\vec s, \vec y)^\beta$ under `scored`, and their sums with the statistics
+    /// `summed` (the same, unless one family's posteriors start another).
+    pub fn e_step(&self, scored: &Statistics, summed: &Statistics, beta: f64) -> Result<StateSums> {
+        let (n, count) = (scored.n(), self.states.count());
+        let entries = count * (summed.columns.k() + summed.columns.d() + 1);
+        let chunks = (MOST_ENTRIES / entries).clamp(1, MOST_CHUNKS).min(n.div_ceil(SMALLEST_CHUNK));
+        let chunk = n.div_ceil(chunks).next_multiple_of(LANES);
+        let differences = self.differences(scored);
+        let parts: Vec<Result<StateSums>> = (0..n.div_ceil(chunk))
+            .into_par_iter()
+            .map(|i| self.e_step_chunk(&differences, scored, summed, beta, i * chunk..((i + 1) * chunk).min(n)))
+            .collect();
+        parts.into_iter().reduce(|a, b| Ok(a?.add(&b?))).unwrap_or(Err(Error::EmptyData { rows: n, columns: 0 }))
+    }
+
+    fn e_step_chunk(
+        &self,
+        differences: &Differences,
+        scored: &Statistics,
+        summed: &Statistics,
+        beta: f64,
+        rows: Range<usize>,
+    ) -> Result<StateSums> {
+        let mut sums = StateSums::zeros(self.states.count(), summed);
+        let width = sums.sums.ncols();
+        let mut block = self.block();
+        let mut weighted = vec![0.0; width * LANES];
+        for from in rows.clone().step_by(LANES) {
+            let rows = from..(from + LANES).min(rows.end);
+            block.score(differences, scored, rows.clone(), beta)?;
+            weighted.fill(0.0);
+            for (lane, n) in rows.enumerate() {
+                let weight = scored.weights[n];
+                sums.bound += weight * (block.bound[lane] + scored.log_h[n]);
+                sums.weight += weight;
+                // the factor that makes q sum to the weight goes to the statistics, of which there are fewer
+                let scale = weight / block.sum[lane];
+                let present = summed.present.as_ref().map(|present| present.row(n).to_vec()).unwrap_or_default();
+                let values = summed.t.row(n).to_vec().into_iter().chain([1.0]).chain(present);
+                for (i, value) in values.enumerate() {
+                    weighted[i * LANES + lane] = scale * value;
+                }
+            }
+            let shape = "a block has LANES entries for each state and statistic";
+            let q = ArrayView2::from_shape((self.states.count(), LANES), &block.q).expect(shape);
+            let weighted = ArrayView2::from_shape((width, LANES), &weighted).expect(shape);
+            general_mat_mul(1.0, &q, &weighted.t(), 1.0, &mut sums.sums);
+        }
+        Ok(sums)
+    }
+
+    /// $\log p(\vec y^{(n)}\,|\,\Theta)$ for each row.
+    pub fn log_likelihoods(&self, statistics: &Statistics) -> Result<Array1<f64>> {
+        let mut found = Array1::zeros(statistics.n());
+        self.each_block(statistics, |lane, n, block| found[n] = block.bound[lane] + statistics.log_h[n])?;
+        Ok(found)
+    }
+
+    /// $\mathbb E_{q^{(n)}}[s_h] = p(s_h = 1\,|\,\vec y^{(n)}, \Theta)$ for each row and cause.
+    pub fn active_probabilities(&self, statistics: &Statistics) -> Result<Array2<f64>> {
+        let h = self.model.h();
+        let mut found = Array2::zeros((statistics.n(), h));
+        self.each_block(statistics, |lane, n, block| {
+            for state in 0..self.states.count() {
+                let q = block.q[state * LANES + lane] / block.sum[lane];
+                for cause in (0..h).filter(|cause| state >> cause & 1 == 1) {
+                    found[[n, cause]] += q;
+                }
+            }
+        })?;
+        Ok(found)
+    }
+
+    /// Calls `see` with the lane, the number and the block of each row. What a row gives depends on no other row.
+    fn each_block(&self, statistics: &Statistics, mut see: impl FnMut(usize, usize, &Block)) -> Result<()> {
+        let differences = self.differences(statistics);
+        let mut block = self.block();
+        for from in (0..statistics.n()).step_by(LANES) {
+            let rows = from..(from + LANES).min(statistics.n());
+            block.score(&differences, statistics, rows.clone(), 1.0)?;
+            for (lane, n) in rows.enumerate() {
+                see(lane, n, &block);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Block {
+    /// Fills the block with the posteriors $q \propto p(\vec s, \vec y)^\beta$ of `rows`.
+    fn score(&mut self, differences: &Differences, data: &Statistics, rows: Range<usize>, beta: f64) -> Result<()> {
+        let (k, d) = (data.columns.k(), data.columns.d());
+        // lanes without a row hold zeros, and nobody looks at what comes of them
+        self.statistics.clear();
+        self.statistics.resize((k + if data.present.is_some() { d } else { 0 }) * LANES, 0.0);
+        for (lane, n) in rows.clone().enumerate() {
+            for (i, t) in data.t.row(n).iter().enumerate() {
+                self.statistics[i * LANES + lane] = *t;
+            }
+            for (i, there) in data.present.iter().flat_map(|present| present.row(n).to_vec()).enumerate() {
+                self.statistics[(k + i) * LANES + lane] = there;
+            }
+        }
+        let mut max = differences.log_joints(&self.statistics, &mut self.q);
+        if let Some(lane) = (0..rows.len()).find(|lane| !max[*lane].is_finite()) {
+            return Err(Error::ImpossibleRow { row: rows.start + lane });
+        }
+        if beta != 1.0 {
+            self.joints.clone_from(&self.q);
+            self.q.iter_mut().for_each(|joint| *joint *= beta);
+            max.iter_mut().for_each(|max| *max *= beta);
+        }
+        self.sum = exp_in_place(&mut self.q, &max);
+        // F = log sum p^beta + (1 - beta) E_q[log p]
+        self.bound = std::array::from_fn(|lane| max[lane] + self.sum[lane].ln());
+        if beta != 1.0 {
+            for lane in 0..rows.len() {
+                let terms = self.q.iter().zip(&self.joints).skip(lane).step_by(LANES);
+                let mean: f64 = terms.filter(|(q, _)| **q > 1e-300).map(|(q, joint)| q * joint).sum();
+                self.bound[lane] += (1.0 - beta) * mean / self.sum[lane];
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,14 @@
+//! Distributions over the states $\vec s \in \{0,1\}^H$ of the causes, given a row of data.
+
+mod combine;
+mod differences;
+mod exact;
+mod exp;
+mod states;
+
+pub(crate) use combine::combine;
+pub use exact::{Exact, LARGEST_EXACT_H, StateSums};
+pub use states::States;
+
+/// Rows that are scored together, one in each lane; their log-joints for $2^{10}$ states fill 256 KiB.
+const LANES: usize = 32;

@@ -1,0 +1,181 @@
+//! All $2^H$ states of a model: which cause owns which column in each.
+
+use std::ops::Range;
+
+use super::StateSums;
+use super::combine::{beats, combine_column, shares};
+use crate::em::Moments;
+use crate::model::{Columns, Model, Superposition, Tables};
+
+/// $\mathcal A_{dh}(\vec s, \Theta)$ (Eqn. 25) for each of the $2^H$ states; state $i$ has cause $h$ active where bit $h$
+/// of $i$ is set.
+#[derive(Debug, Clone)]
+pub struct States {
+    count: usize,
+    assignment: Assignment,
+}
+
+#[derive(Debug, Clone)]
+enum Assignment {
+    /// $2^H \times D$: the winner; $H$ is the background.
+    Winner(Vec<u8>),
+    /// The smooth maximum: for each state and column the causes with their shares, and what they predict together.
+    Shared { shares: Vec<Vec<(usize, f64)>>, eta: Vec<f64>, a: Vec<f64> },
+}
+
+fn active_causes(state: usize, h: usize) -> Vec<usize> {
+    (0..h).filter(|bit| state >> bit & 1 == 1).collect()
+}
+
+impl States {
+    /// Every state of `model`.
+    pub fn new(model: &Model, tables: &Tables) -> States {
+        let assignment = match model.superposition() {
+            Superposition::Smooth { .. } => shared(model, tables),
+            _ => winners(model, tables),
+        };
+        States { count: 1 << model.h(), assignment }
+    }
+
+    /// $2^H$.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// $A(\tilde\eta_d(\vec s, \Theta))$; `d` is the number of columns.
+    pub(super) fn a(&self, tables: &Tables, state: usize, column: usize, d: usize) -> f64 {
+        match &self.assignment {
+            Assignment::Winner(winner) => tables.a[[usize::from(winner[state * d + column]), column]],
+            Assignment::Shared { a, .. } => a[state * d + column],
+        }
+    }
+
+    /// $\tilde\eta_d(\vec s, \Theta)$ (Eqn. 38) for all columns.
+    pub(super) fn eta(&self, tables: &Tables, state: usize, columns: &Columns) -> Vec<f64> {
+        match &self.assignment {
+            Assignment::Winner(winner) => {
+                let owner = |d: usize| usize::from(winner[state * columns.d() + d]);
+                columns.iter().flat_map(|(d, _, span)| span.map(move |k| tables.eta[[owner(d), k]])).collect()
+            }
+            Assignment::Shared { eta, .. } => eta[state * columns.k()..][..columns.k()].to_vec(),
+        }
+    }
+
+    /// Calls `see` for every column that `state` and `other` predict differently, with the differences of the natural
+    /// parameters and of $A$.
+    pub(super) fn each_change(
+        &self,
+        tables: &Tables,
+        columns: &Columns,
+        state: usize,
+        other: usize,
+        mut see: impl FnMut(usize, Range<usize>, &[f64], f64),
+    ) {
+        let d = columns.d();
+        let mut by = vec![0.0; columns.l_max()];
+        for (column, _, span) in columns.iter() {
+            let by = &mut by[..span.len()];
+            match &self.assignment {
+                Assignment::Winner(winner) => {
+                    let [new, old] = [state, other].map(|state| usize::from(winner[state * d + column]));
+                    if new == old {
+                        continue;
+                    }
+                    for (by, k) in by.iter_mut().zip(span.clone()) {
+                        *by = tables.eta[[new, k]] - tables.eta[[old, k]];
+                    }
+                }
+                Assignment::Shared { eta, .. } => {
+                    for (by, k) in by.iter_mut().zip(span.clone()) {
+                        *by = eta[state * columns.k() + k] - eta[other * columns.k() + k];
+                    }
+                }
+            }
+            let a = self.a(tables, state, column, d) - self.a(tables, other, column, d);
+            see(column, span, by, a);
+        }
+    }
+
+    /// Gives the sums over states to the causes that own the columns in them: $\sum_n\mathbb E[\mathcal A_{dh}]$ and
+    /// $\sum_n\mathbb E[\mathcal A_{dh}]\,T_l(y_d^{(n)})$, the denominator and numerator of Eqn. 41.
+    ///
+    /// `columns` are those of the statistics that were summed.
+    pub fn distribute(&self, columns: &Columns, sums: &StateSums) -> Moments {
+        let (d, causes) = (columns.d(), self.count.ilog2() as usize);
+        let mut moments = Moments::zeros(causes, columns);
+        moments.weight = sums.weight;
+        moments.bound = sums.bound;
+        for state in 0..self.count {
+            for h in (0..causes).filter(|h| state >> h & 1 == 1) {
+                moments.active[h] += sums.q(state);
+            }
+            for (column, _, span) in columns.iter() {
+                let there = sums.present(state, column);
+                let mut give = |h: usize, share: f64| {
+                    moments.assigned[[h, column]] += share * there;
+                    for k in span.clone() {
+                        moments.sums[[h, k]] += share * sums.t(state, k);
+                    }
+                };
+                match &self.assignment {
+                    Assignment::Winner(winner) => give(usize::from(winner[state * d + column]), 1.0),
+                    Assignment::Shared { shares, .. } => {
+                        shares[state * d + column].iter().for_each(|(h, share)| give(*h, *share));
+                    }
+                }
+            }
+        }
+        moments
+    }
+
+    /// $Q_d = \sum_n\sum_{\vec s} q^{(n)}(\vec s)\,\big(\tilde\eta_d^T\vec T(y_d^{(n)}) - A(\tilde\eta_d)\big)$, the part of
+    /// the bound that belongs to each column, with $q$ as it was and the parameters as they are in `tables`.
+    pub fn column_objectives(&self, tables: &Tables, columns: &Columns, sums: &StateSums) -> Vec<f64> {
+        let mut objectives = vec![0.0; columns.d()];
+        for state in 0..self.count {
+            let eta = self.eta(tables, state, columns);
+            for (column, _, span) in columns.iter() {
+                let inner: f64 = span.map(|k| eta[k] * sums.t(state, k)).sum();
+                let a = self.a(tables, state, column, columns.d());
+                objectives[column] += inner - sums.present(state, column) * a;
+            }
+        }
+        objectives
+    }
+}
+
+/// The winners of each state, from those of the state without its highest cause: that one comes after all the others,
+/// as ties demand.
+fn winners(model: &Model, tables: &Tables) -> Assignment {
+    let (h, d) = (model.h(), model.d());
+    let mut winner = vec![h as u8; (1 << h) * d];
+    for state in 1..1 << h {
+        let highest = usize::ilog2(state) as usize;
+        let (done, rest) = winner.split_at_mut(state * d);
+        let before = &done[(state - (1 << highest)) * d..][..d];
+        for (column, (new, old)) in rest[..d].iter_mut().zip(before).enumerate() {
+            let wins = beats(tables, highest, usize::from(*old), column);
+            *new = if wins { highest as u8 } else { *old };
+        }
+    }
+    Assignment::Winner(winner)
+}
+
+fn shared(model: &Model, tables: &Tables) -> Assignment {
+    let (count, columns) = (1 << model.h(), model.columns());
+    let mut all_shares = Vec::with_capacity(count * columns.d());
+    let (mut eta, mut a) = (vec![0.0; count * columns.k()], Vec::with_capacity(count * columns.d()));
+    let mut w = vec![0.0; columns.l_max()];
+    for state in 0..count {
+        let active = active_causes(state, model.h());
+        for (d, family, span) in columns.iter() {
+            let w = &mut w[..span.len()];
+            combine_column(model, tables, &active, d, w);
+            let eta = &mut eta[state * columns.k()..][span];
+            family.phi(w, eta);
+            a.push(family.a(eta));
+            all_shares.push(shares(model, tables, &active, d));
+        }
+    }
+    Assignment::Shared { shares: all_shares, eta, a }
+}

@@ -1,0 +1,2 @@
+//! efmca.
+fn main() {}
