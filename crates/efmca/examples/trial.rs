@@ -6,6 +6,7 @@ fn main(){
   let (spec,b,bar,dark)=match args[1].as_str(){"e"=>("exponential",5,0.1,1.0),"b"=>("bernoulli",5,0.99,0.01),_=>("poisson",3,10.0,1.0)};
   let f=family(spec).unwrap();
   let truth=bars::model(f.clone(),b,&[bar],&[dark],0.2).unwrap();
+  let truth = match std::env::var("GENBG") { Ok(v)=> Model::new(f.clone(), truth.pi().clone(), vec![truth.w(0)], Background::fixed(&[v.parse().unwrap()])).unwrap(), _=>truth };
   let lowest = truth.background()[0];
   let mut em=Em::new(2*b).family(f.clone()).iterations(50).tolerance(0.0).pi_init(0.3,0.3).revive(false);
   let mut samedata=false;

@@ -5,7 +5,9 @@
 //! the full product of statistics and natural parameters.
 
 use multiversion::multiversion;
+use multiversion::target::target_cfg_f;
 
+use super::exp::multiply_add;
 use super::{LANES, States};
 use crate::model::{Columns, Tables};
 
@@ -68,14 +70,23 @@ impl Differences {
     }
 }
 
-#[multiversion(targets("x86_64+avx2", "x86_64+avx", "aarch64+neon"))]
+#[multiversion(targets("x86_64+avx2+fma", "x86_64+avx", "aarch64+neon"))]
 fn score(differences: &Differences, block: &[f64], joints: &mut [f64]) -> [f64; LANES] {
+    if target_cfg_f!(any(target_feature = "fma", target_arch = "aarch64")) {
+        score_lanes::<true>(differences, block, joints)
+    } else {
+        score_lanes::<false>(differences, block, joints)
+    }
+}
+
+#[inline(always)]
+fn score_lanes<const FUSED: bool>(differences: &Differences, block: &[f64], joints: &mut [f64]) -> [f64; LANES] {
     let (block, _) = block.as_chunks::<LANES>();
     let (joints, _) = joints.as_chunks_mut::<LANES>();
     let mut sum = [differences.offset[0]; LANES];
     for (by, statistic) in differences.empty.iter().zip(block) {
         for lane in 0..LANES {
-            sum[lane] += by * statistic[lane];
+            sum[lane] = multiply_add::<FUSED>(*by, statistic[lane], sum[lane]);
         }
     }
     joints[0] = sum;
@@ -89,7 +100,7 @@ fn score(differences: &Differences, block: &[f64], joints: &mut [f64]) -> [f64; 
         for Change { row, by } in &differences.changes[differences.start[state]..differences.start[state + 1]] {
             let statistic = &block[*row];
             for lane in 0..LANES {
-                sum[lane] += by * statistic[lane];
+                sum[lane] = multiply_add::<FUSED>(*by, statistic[lane], sum[lane]);
             }
         }
         joints[state] = sum;

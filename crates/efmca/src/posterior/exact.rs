@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-use ndarray::linalg::general_mat_mul;
-use ndarray::{Array1, Array2, ArrayView2};
+use ndarray::{Array1, Array2};
 use rayon::prelude::*;
 
 use super::differences::Differences;
 use super::exp::exp_in_place;
+use super::product::{COLUMNS, add_product};
 use super::{LANES, States};
 use crate::error::{Error, Result};
 use crate::model::{Model, Statistics, Tables};
@@ -16,7 +16,7 @@ use crate::model::{Model, Statistics, Tables};
 pub const LARGEST_EXACT_H: usize = 16;
 
 /// Rows of a chunk, at the least.
-const SMALLEST_CHUNK: usize = 256;
+const SMALLEST_CHUNK: usize = 512;
 /// Chunks that are summed apart. It depends on the size of the problem and never on the number of threads, so that
 /// the order of additions, and with it every bit, is the same for any number of threads.
 const MOST_CHUNKS: usize = 16;
@@ -28,7 +28,9 @@ const MOST_ENTRIES: usize = 1 << 26;
 pub struct StateSums {
     /// For each state: the $K$ sums $\sum_n q^{(n)}(\vec s)\,T_l(y_d^{(n)})$, then $\sum_n q^{(n)}(\vec s)$, then, if
     /// values are missing, the same over the rows in which column $d$ is there, $D$ of them. All rows are weighted.
-    sums: Array2<f64>,
+    sums: Vec<f64>,
+    /// The length of a line of sums: all of the above, rounded up for the kernel.
+    width: usize,
     k: usize,
     masked: bool,
     /// $\sum_n$ of the weights.
@@ -41,27 +43,27 @@ impl StateSums {
     fn zeros(states: usize, statistics: &Statistics) -> StateSums {
         let k = statistics.columns.k();
         let masked = statistics.present.is_some();
-        let width = k + 1 + if masked { statistics.columns.d() } else { 0 };
-        StateSums { sums: Array2::zeros((states, width)), k, masked, weight: 0.0, bound: 0.0 }
+        let width = (k + 1 + if masked { statistics.columns.d() } else { 0 }).next_multiple_of(COLUMNS);
+        StateSums { sums: vec![0.0; states * width], width, k, masked, weight: 0.0, bound: 0.0 }
     }
 
     /// $\sum_n q^{(n)}(\vec s)$.
     pub fn q(&self, state: usize) -> f64 {
-        self.sums[[state, self.k]]
+        self.sums[state * self.width + self.k]
     }
 
     /// $\sum_n q^{(n)}(\vec s)\,T_l(y_d^{(n)})$, `k` counting over $d$ and $l$.
     pub fn t(&self, state: usize, k: usize) -> f64 {
-        self.sums[[state, k]]
+        self.sums[state * self.width + k]
     }
 
     /// $\sum_n q^{(n)}(\vec s)$ over the rows in which column `d` is there.
     pub fn present(&self, state: usize, d: usize) -> f64 {
-        self.sums[[state, if self.masked { self.k + 1 + d } else { self.k }]]
+        self.sums[state * self.width + if self.masked { self.k + 1 + d } else { self.k }]
     }
 
     fn add(mut self, other: &StateSums) -> StateSums {
-        self.sums += &other.sums;
+        self.sums.iter_mut().zip(&other.sums).for_each(|(mine, theirs)| *mine += theirs);
         self.weight += other.weight;
         self.bound += other.bound;
         self
@@ -135,7 +137,13 @@ impl Exact {
         let differences = self.differences(scored);
         let parts: Vec<Result<StateSums>> = (0..n.div_ceil(chunk))
             .into_par_iter()
-            .map(|i| self.e_step_chunk(&differences, scored, summed, beta, i * chunk..((i + 1) * chunk).min(n)))
+            .map_init(
+                || self.block(),
+                |block, i| {
+                    let rows = i * chunk..((i + 1) * chunk).min(n);
+                    self.e_step_chunk(&differences, scored, summed, beta, rows, block)
+                },
+            )
             .collect();
         parts.into_iter().reduce(|a, b| Ok(a?.add(&b?))).unwrap_or(Err(Error::EmptyData { rows: n, columns: 0 }))
     }
@@ -147,11 +155,11 @@ impl Exact {
         summed: &Statistics,
         beta: f64,
         rows: Range<usize>,
+        block: &mut Block,
     ) -> Result<StateSums> {
         let mut sums = StateSums::zeros(self.states.count(), summed);
-        let width = sums.sums.ncols();
-        let mut block = self.block();
-        let mut weighted = vec![0.0; width * LANES];
+        let width = sums.width;
+        let mut weighted = vec![0.0; LANES * width];
         for from in rows.clone().step_by(LANES) {
             let rows = from..(from + LANES).min(rows.end);
             block.score(differences, scored, rows.clone(), beta)?;
@@ -162,16 +170,13 @@ impl Exact {
                 sums.weight += weight;
                 // the factor that makes q sum to the weight goes to the statistics, of which there are fewer
                 let scale = weight / block.sum[lane];
-                let present = summed.present.as_ref().map(|present| present.row(n).to_vec()).unwrap_or_default();
-                let values = summed.t.row(n).to_vec().into_iter().chain([1.0]).chain(present);
-                for (i, value) in values.enumerate() {
-                    weighted[i * LANES + lane] = scale * value;
+                let line = &mut weighted[lane * width..][..width];
+                let present = summed.present.iter().flat_map(|present| present.row(n));
+                for (to, value) in line.iter_mut().zip(summed.t.row(n).iter().chain(&[1.0]).chain(present)) {
+                    *to = scale * value;
                 }
             }
-            let shape = "a block has LANES entries for each state and statistic";
-            let q = ArrayView2::from_shape((self.states.count(), LANES), &block.q).expect(shape);
-            let weighted = ArrayView2::from_shape((width, LANES), &weighted).expect(shape);
-            general_mat_mul(1.0, &q, &weighted.t(), 1.0, &mut sums.sums);
+            add_product(&block.q, &weighted, width, &mut sums.sums);
         }
         Ok(sums)
     }
@@ -224,8 +229,8 @@ impl Block {
             for (i, t) in data.t.row(n).iter().enumerate() {
                 self.statistics[i * LANES + lane] = *t;
             }
-            for (i, there) in data.present.iter().flat_map(|present| present.row(n).to_vec()).enumerate() {
-                self.statistics[(k + i) * LANES + lane] = there;
+            for (i, there) in data.present.iter().flat_map(|present| present.row(n)).enumerate() {
+                self.statistics[(k + i) * LANES + lane] = *there;
             }
         }
         let mut max = differences.log_joints(&self.statistics, &mut self.q);

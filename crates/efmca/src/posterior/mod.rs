@@ -4,6 +4,7 @@ mod combine;
 mod differences;
 mod exact;
 mod exp;
+mod product;
 mod states;
 
 pub(crate) use combine::combine;
