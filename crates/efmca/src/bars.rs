@@ -50,9 +50,8 @@ pub fn recovered(truth: &Model, learned: &Model) -> bool {
     let mut found = vec![false; truth.h()];
     for cause in causes.outer_iter() {
         let cause = cause.to_vec();
-        let near = (0..truth.h())
-            .map(|h| (distance(&cause, &bars.row(h).to_vec()), h))
-            .min_by(|a, b| a.0.total_cmp(&b.0));
+        let near =
+            (0..truth.h()).map(|h| (distance(&cause, &bars.row(h).to_vec()), h)).min_by(|a, b| a.0.total_cmp(&b.0));
         if let Some((near, h)) = near {
             let reach = distance(&bars.row(h).to_vec(), &dark) / 4.0;
             found[h] |= near < reach;

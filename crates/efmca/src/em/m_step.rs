@@ -83,7 +83,7 @@ impl MStep<'_> {
             self.apply(&mut new, &states.distribute(columns, sums));
         }
         if guard {
-            guarded(model, &mut new, posterior, sums);
+            self.guarded(model, &mut new, posterior, sums);
         }
         Ok(new)
     }
@@ -92,30 +92,38 @@ impl MStep<'_> {
 /// Halvings of a column's step before its old parameters are kept.
 const HALVINGS: i32 = 6;
 
-/// Makes the step non-decreasing.
-///
-/// The update uses the old winners, so the new winners can make the bound dip (the paper's Eqns. 26-27 hold at the fixed
-/// point only). The expected log-joint separates over columns: a column whose part of it fell is moved back towards its
-/// old parameters, half way, a quarter, … and all the way in the end. The mean domain is convex, so every point on
-/// the way is a legal one.
-fn guarded(old: &Model, new: &mut Model, posterior: &Exact, sums: &StateSums) {
-    let columns = old.columns();
-    let floor = posterior.states().column_objectives(posterior.tables(), columns, sums);
-    let target = new.clone();
-    for halving in 1..=HALVINGS + 1 {
-        let tables = Tables::new(new);
-        let reached = States::new(new, &tables).column_objectives(&tables, columns, sums);
-        let fallen: Vec<usize> = (0..columns.d()).filter(|d| reached[*d] < floor[*d]).collect();
-        if fallen.is_empty() {
-            return;
-        }
-        let share = if halving > HALVINGS { 0.0 } else { 0.5f64.powi(halving) };
-        for k in fallen.into_iter().flat_map(|d| columns.span(d)) {
-            let between = |old: f64, target: f64| if share == 0.0 { old } else { old + share * (target - old) };
-            for h in 0..old.h() {
-                new.w[[h, k]] = between(old.w[[h, k]], target.w[[h, k]]);
+impl MStep<'_> {
+    /// Makes the step non-decreasing.
+    ///
+    /// The update uses the old winners, so the new winners can make the bound dip (the paper's Eqns. 26-27 hold at the
+    /// fixed point only). The expected log-joint separates over columns: a column whose part of it fell is moved back
+    /// towards its old parameters, half way, a quarter, … and all the way in the end. The mean domain is convex, so
+    /// every point on the way is a legal one; what is held stays held.
+    fn guarded(&self, old: &Model, new: &mut Model, posterior: &Exact, sums: &StateSums) {
+        let columns = old.columns();
+        let floor = posterior.states().column_objectives(posterior.tables(), columns, sums);
+        let target = new.clone();
+        for halving in 1..=HALVINGS + 1 {
+            let tables = Tables::new(new);
+            let reached = States::new(new, &tables).column_objectives(&tables, columns, sums);
+            let share = if halving > HALVINGS { 0.0 } else { 0.5f64.powi(halving) };
+            let mut fallen = false;
+            for (d, family, span) in columns.iter().filter(|(d, _, _)| reached[*d] < floor[*d]) {
+                fallen = true;
+                for h in 0..=old.h() {
+                    let (old, target) = (&old.profile(h)[span.clone()], &target.profile(h)[span.clone()]);
+                    let mut w = old.to_vec();
+                    if share > 0.0 {
+                        let between: Vec<f64> = old.iter().zip(target).map(|(o, t)| o + share * (t - o)).collect();
+                        family.update(&between, &self.hold_w[..span.len()], &mut w);
+                        family.project(&mut w);
+                    }
+                    new.set_entry(h, d, &w);
+                }
             }
-            new.background_w[k] = between(old.background_w[k], target.background_w[k]);
+            if !fallen {
+                return;
+            }
         }
     }
 }

@@ -182,6 +182,17 @@ impl Model {
         row.unwrap_or(&[])
     }
 
+    /// Sets the mean parameters of cause `h` in column `d`; `h` = $H$ is the background.
+    pub(crate) fn set_entry(&mut self, h: usize, d: usize, w: &[f64]) {
+        for (k, value) in self.columns.span(d).zip(w) {
+            if h < self.h() {
+                self.w[[h, k]] = *value;
+            } else {
+                self.background_w[k] = *value;
+            }
+        }
+    }
+
     /// The number of free parameters, as the BIC counts them.
     pub fn parameter_count(&self) -> usize {
         self.h() + self.columns.k() * (self.h() + usize::from(self.background_learned))

@@ -113,8 +113,8 @@ impl Exact {
         &self.tables
     }
 
-    fn differences(&self, statistics: &Statistics) -> Differences {
-        Differences::new(self.model.columns(), &self.tables, &self.states, statistics.present.is_some())
+    fn differences(&self, masked: bool) -> Differences {
+        Differences::new(self.model.columns(), &self.tables, &self.states, masked)
     }
 
     fn block(&self) -> Block {
@@ -134,7 +134,7 @@ impl Exact {
         let entries = count * (summed.columns.k() + summed.columns.d() + 1);
         let chunks = (MOST_ENTRIES / entries).clamp(1, MOST_CHUNKS).min(n.div_ceil(SMALLEST_CHUNK));
         let chunk = n.div_ceil(chunks).next_multiple_of(LANES);
-        let differences = self.differences(scored);
+        let differences = self.differences(scored.present.is_some());
         let parts: Vec<Result<StateSums>> = (0..n.div_ceil(chunk))
             .into_par_iter()
             .map_init(
@@ -162,7 +162,7 @@ impl Exact {
         let mut weighted = vec![0.0; LANES * width];
         for from in rows.clone().step_by(LANES) {
             let rows = from..(from + LANES).min(rows.end);
-            block.score(differences, scored, rows.clone(), beta)?;
+            block.score(differences, scored, rows.clone(), beta, scored.present.is_some())?;
             weighted.fill(0.0);
             for (lane, n) in rows.enumerate() {
                 let weight = scored.weights[n];
@@ -205,11 +205,12 @@ impl Exact {
 
     /// Calls `see` with the lane, the number and the block of each row. What a row gives depends on no other row.
     fn each_block(&self, statistics: &Statistics, mut see: impl FnMut(usize, usize, &Block)) -> Result<()> {
-        let differences = self.differences(statistics);
+        // Masked whether or not anything is missing: a row must not change by a bit because another has a hole.
+        let differences = self.differences(true);
         let mut block = self.block();
         for from in (0..statistics.n()).step_by(LANES) {
             let rows = from..(from + LANES).min(statistics.n());
-            block.score(&differences, statistics, rows.clone(), 1.0)?;
+            block.score(&differences, statistics, rows.clone(), 1.0, true)?;
             for (lane, n) in rows.enumerate() {
                 see(lane, n, &block);
             }
@@ -220,17 +221,25 @@ impl Exact {
 
 impl Block {
     /// Fills the block with the posteriors $q \propto p(\vec s, \vec y)^\beta$ of `rows`.
-    fn score(&mut self, differences: &Differences, data: &Statistics, rows: Range<usize>, beta: f64) -> Result<()> {
+    fn score(
+        &mut self,
+        differences: &Differences,
+        data: &Statistics,
+        rows: Range<usize>,
+        beta: f64,
+        masked: bool,
+    ) -> Result<()> {
         let (k, d) = (data.columns.k(), data.columns.d());
         // lanes without a row hold zeros, and nobody looks at what comes of them
         self.statistics.clear();
-        self.statistics.resize((k + if data.present.is_some() { d } else { 0 }) * LANES, 0.0);
+        self.statistics.resize((k + if masked { d } else { 0 }) * LANES, 0.0);
         for (lane, n) in rows.clone().enumerate() {
             for (i, t) in data.t.row(n).iter().enumerate() {
                 self.statistics[i * LANES + lane] = *t;
             }
-            for (i, there) in data.present.iter().flat_map(|present| present.row(n)).enumerate() {
-                self.statistics[(k + i) * LANES + lane] = *there;
+            for column in 0..if masked { d } else { 0 } {
+                let there = data.present.as_ref().map_or(1.0, |present| present[[n, column]]);
+                self.statistics[(k + column) * LANES + lane] = there;
             }
         }
         let mut max = differences.log_joints(&self.statistics, &mut self.q);

@@ -98,11 +98,9 @@ mod tests {
 
     #[test]
     fn exponentials_are_exact_to_two_units_in_the_last_place() {
-        let worst = (0..200_000)
-            .map(|i| -f64::from(i) * 0.003_539)
-            .map(|x| (exp(x) / x.exp() - 1.0).abs())
-            .fold(0.0, f64::max);
-        assert!(worst < 2.0 * f64::EPSILON, "{worst:e}");
+        let worst =
+            (0..200_000).map(|i| -f64::from(i) * 0.003_539).map(|x| (exp(x) / x.exp() - 1.0).abs()).fold(0.0, f64::max);
+        assert!(worst <= 2.0 * f64::EPSILON, "{worst:e}");
         assert_eq!(exp(0.0), 1.0);
     }
 
