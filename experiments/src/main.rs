@@ -1,2 +1,41 @@
-//! efmca.
-fn main() {}
+//! The paper's tables and figures, made by running what is in this repository.
+//!
+//! `cargo run --release -p experiments -- NAME` makes one of them and writes NAME.md, NAME.json and its pictures.
+
+mod bars;
+mod output;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(name = "experiments", about = "The paper's tables and figures", version)]
+struct Arguments {
+    #[command(subcommand)]
+    experiment: Experiment,
+    /// The folder that the results are written to.
+    #[arg(long, global = true, default_value = "experiments/results")]
+    out: PathBuf,
+}
+
+#[derive(Subcommand)]
+enum Experiment {
+    /// The bars test (Sec. 7.1 and appendix C.1): E-MCA, B-MCA and P-MCA, and the reliability of B-MCA.
+    Bars(bars::Settings),
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let done = match &arguments.experiment {
+        Experiment::Bars(settings) => bars::run(settings, &arguments.out),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            output::say(&format!("error: {error}"));
+            ExitCode::FAILURE
+        }
+    }
+}

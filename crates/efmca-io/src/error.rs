@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// What can go wrong when a file is written or a drawing is made.
+/// What can go wrong when a file is read or written or a drawing is made.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum IoError {
@@ -25,6 +25,32 @@ pub enum IoError {
         hint: &'static str,
         /// What the operating system said.
         source: std::io::Error,
+    },
+    /// A file could not be read.
+    #[error("cannot read {}: {source}; {hint}", .path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What to do about it.
+        hint: &'static str,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+    /// A file does not hold a model, or only a part of one.
+    #[error("there is no usable model in {}: {problem}; give a .safetensors file that efmca wrote", .path.display())]
+    NotAModel {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// A model could not be turned into the bytes of a file.
+    #[error("cannot put the model for {} into a file: {reason}; please report this as a defect of efmca-io", .path.display())]
+    EncodeModel {
+        /// The file that was to be written.
+        path: PathBuf,
+        /// What the encoder said.
+        reason: String,
     },
     /// There is nothing to draw.
     #[error("there is no {what} to draw; give at least one")]

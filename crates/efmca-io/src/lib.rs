@@ -1,14 +1,16 @@
-//! Files and drawings for efmca: pictures of learned causes, drawings in a terminal, figures, and
-//! writing files so that a reader never sees half of one.
+//! Files and drawings for efmca: pictures of learned causes, drawings in a terminal, figures, model
+//! files, and writing files so that a reader never sees half of one.
 
 mod error;
 mod figure;
+mod model_file;
 mod picture;
 mod terminal;
 mod write;
 
 pub use error::IoError;
 pub use figure::{Annotation, Figure, LegendPlace, Line, Points, Reference, Rgb, panels};
+pub use model_file::{read_model, write_model};
 pub use picture::{Colours, Picture, Scale, mosaic};
 pub use terminal::fields_as_text;
 pub use write::write_atomically;
