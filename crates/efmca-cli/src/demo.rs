@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 
 use efmca::em::{Fit, Progress, StopReason};
 use efmca::family::{SharedFamily, family};
-use efmca::{Background, Em, Model, bars};
-use ndarray::{Array2, Axis};
+use efmca::{Em, Model, bars};
+use ndarray::Array2;
 
 use crate::args::DemoArgs;
 use crate::demo_files::DemoFiles;
@@ -148,7 +148,7 @@ fn report(screen: &mut Screen, task: &Task, fit: &Fit) -> Result<(), Failure> {
     screen.say(&format!("Done after {} iterations: {why}.\n", fit.history.len()))?;
     let learned = screen.pictures(&causes_by_activation(&fit.model));
     screen.say(&format!("The causes that were learned, the most active first:\n\n{learned}"))?;
-    let (bars, found) = (task.truth.h(), bars_found(&task.truth, &fit.model)?);
+    let (bars, found) = (task.truth.h(), bars::found(&task.truth, &fit.model));
     screen.say(&match found == bars {
         true => format!("all {bars} bars were found"),
         false => format!("{found} of {bars} bars were found; another --seed can find more"),
@@ -161,22 +161,6 @@ fn report(screen: &mut Screen, task: &Task, fit: &Fit) -> Result<(), Failure> {
     let (low, high) = pi.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), pi| (low.min(*pi), high.max(*pi)));
     Ok(screen
         .say(&format!("activation      {low:.3} to {high:.3} learned, {PI:.3} in the model that made the pictures"))?)
-}
-
-/// How many bars have a cause of their own. The library tells whether all have, so it is asked for each bar alone if
-/// not.
-fn bars_found(truth: &Model, learned: &Model) -> Result<usize, Failure> {
-    if bars::recovered(truth, learned) {
-        return Ok(truth.h());
-    }
-    let mut found = 0;
-    for h in 0..truth.h() {
-        let (pi, w) = (truth.pi().select(Axis(0), &[h]), truth.w_flat().select(Axis(0), &[h]));
-        let background = Background::Fixed(truth.background().to_vec());
-        let alone = Model::from_parts(truth.columns().clone(), pi, w, background).map_err(Failure::work)?;
-        found += usize::from(bars::recovered(&alone, learned));
-    }
-    Ok(found)
 }
 
 /// Some of the pictures that are learned from. A single very bright pixel, as exponential noise has them, would leave
@@ -216,18 +200,5 @@ mod tests {
     fn other_families_name_those_there_are() {
         let message = noise_for("weibull:k=2").map(|_| ()).unwrap_err().to_string();
         assert!(message.contains("exponential, poisson, bernoulli, gaussian or gamma"), "{message}");
-    }
-
-    #[test]
-    fn bars_are_counted() {
-        let (noise, family) = noise_for("poisson").unwrap();
-        let truth = bars::model(family, SIDE, noise.bar, noise.dark, PI).unwrap();
-        assert_eq!(bars_found(&truth, &truth).unwrap(), 10);
-        // the first bar twice and the last one not at all
-        let order = [0, 0, 1, 2, 3, 4, 5, 6, 7, 8];
-        let background = Background::Fixed(truth.background().to_vec());
-        let w = truth.w_flat().select(Axis(0), &order);
-        let learned = Model::from_parts(truth.columns().clone(), truth.pi().clone(), w, background).unwrap();
-        assert_eq!(bars_found(&truth, &learned).unwrap(), 9);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use efmca::family::registry::{Entry, Known, entries};
+use efmca::family::registry::{Entry, Known, entries, entry};
 use efmca::family::{Parameter, Range, SharedFamily, family};
 
 use crate::args::FamiliesArgs;
@@ -65,23 +65,15 @@ fn short(known: &Known) -> String {
 /// The entry that a specification belongs to, and a family of that entry to look at: the one that was written or, if
 /// only the name was, possibly an example.
 fn find(spec: &str) -> Result<(&'static Entry, SharedFamily), Failure> {
-    let found = family(spec);
-    let name = spec.split(':').next().unwrap_or_default().trim().to_lowercase().replace('_', "-");
-    let answers = |entry: &&Entry| {
-        let hurdle = entry.name == HURDLE && name.starts_with("hurdle-");
-        entry.name == name || entry.aliases.contains(&name.as_str()) || hurdle
-    };
-    let entry = entries().iter().find(answers);
-    match (entry, found) {
-        (Some(entry), Ok(family)) => Ok((entry, family)),
+    let entry = entry(spec).map_err(Failure::input)?;
+    match family(spec) {
+        Ok(family) => Ok((entry, family)),
         // Just a name that needs known parameters: whoever asks wants to learn which.
-        (Some(entry), Err(error)) if name == entry.name || entry.aliases.contains(&spec.trim()) => {
-            let example = entry.examples.first().filter(|_| !spec.contains(':'));
+        Err(error) => {
+            let example = entry.examples.first().filter(|_| !spec.contains(':') && !spec.trim().starts_with("hurdle-"));
             let example = example.and_then(|example| family(example).ok());
             example.map(|example| (entry, example)).ok_or_else(|| Failure::input(error))
         }
-        (_, Err(error)) => Err(Failure::input(error)),
-        (None, Ok(family)) => Err(Failure::work(format!("`{}` is not listed; please report this", family.spec()))),
     }
 }
 

@@ -38,24 +38,53 @@ pub fn model(family: SharedFamily, b: usize, bar: &[f64], dark: &[f64], pi: f64)
     Model::new(family, ndarray::Array1::from_elem(2 * b, pi), w, Background::fixed(&dark))
 }
 
-/// Whether every bar of `truth` is found by a cause of its own in `learned`.
+/// How many bars of `truth` are found by a cause of `learned`.
 ///
 /// A cause is compared by its means; it has found the bar that is nearest to it if it is nearer to that bar than
 /// halfway to the dark.
-pub fn recovered(truth: &Model, learned: &Model) -> bool {
-    let (bars, causes) = (truth.means(), learned.means());
+pub fn found(truth: &Model, learned: &Model) -> usize {
     let background = truth.background().to_vec();
     let dark: Vec<f64> = truth.columns().iter().map(|(_, family, span)| family.f(&background[span])).collect();
+    let rows = |model: &Model| model.means().outer_iter().map(|row| row.to_vec()).collect::<Vec<_>>();
+    let (bars, causes) = (rows(truth), rows(learned));
     let distance = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>();
-    let mut found = vec![false; truth.h()];
-    for cause in causes.outer_iter() {
-        let cause = cause.to_vec();
-        let near =
-            (0..truth.h()).map(|h| (distance(&cause, &bars.row(h).to_vec()), h)).min_by(|a, b| a.0.total_cmp(&b.0));
-        if let Some((near, h)) = near {
-            let reach = distance(&bars.row(h).to_vec(), &dark) / 4.0;
-            found[h] |= near < reach;
-        }
+    let nearest = |cause: &Vec<f64>| {
+        let distances = bars.iter().map(|bar| distance(cause, bar));
+        distances.enumerate().min_by(|a, b| a.1.total_cmp(&b.1))
+    };
+    let mut found: Vec<usize> = causes
+        .iter()
+        .filter_map(nearest)
+        .filter(|(h, near)| *near < distance(&bars[*h], &dark) / 4.0)
+        .map(|(h, _)| h)
+        .collect();
+    found.sort_unstable();
+    found.dedup();
+    found.len()
+}
+
+/// Whether every bar of `truth` is found by a cause of its own in `learned`.
+pub fn recovered(truth: &Model, learned: &Model) -> bool {
+    found(truth, learned) == truth.h()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::family::family;
+
+    #[test]
+    fn a_bar_that_is_learned_twice_counts_once() {
+        let truth = model(family("poisson").unwrap(), 3, &[10.0], &[1.0], 0.2).unwrap();
+        assert!(recovered(&truth, &truth));
+        let twice = truth.w_flat().select(ndarray::Axis(0), &[0, 0, 1, 2, 3, 4]);
+        let background = Background::fixed(&[1.0]);
+        let learned = Model::from_parts(truth.columns().clone(), truth.pi().clone(), twice, background).unwrap();
+        assert_eq!(found(&truth, &learned), 5);
     }
-    found.iter().all(|found| *found)
+
+    #[test]
+    fn a_grid_without_pixels_is_refused() {
+        assert!(model(family("poisson").unwrap(), 0, &[10.0], &[1.0], 0.2).is_err());
+    }
 }

@@ -154,6 +154,7 @@ impl<const L: usize> Sub for Dual<L> {
 }
 impl<const L: usize> Mul for Dual<L> {
     type Output = Self;
+    #[allow(clippy::suspicious_arithmetic_impl)] // the product rule adds
     fn mul(self, other: Self) -> Self {
         let (a, b) = (self, other);
         Dual {

@@ -15,7 +15,7 @@ pub fn ln_gamma(x: f64) -> f64 {
     libm::lgamma(x)
 }
 
-/// $\sum_k \frac{B_{2k}}{2k}\,x^{-2k}$, so that $\psi(x) = \log x - \frac{1}{2x} - \text{tail}(x)$ for large $x$.
+/// $\sum_k \frac{B_{2k}}{2k} x^{-2k}$, so that $\psi(x) = \log x - \frac{1}{2x} - \text{tail}(x)$ for large $x$.
 fn digamma_tail(x: f64) -> f64 {
     let r = 1.0 / (x * x);
     r * (1.0 / 12.0

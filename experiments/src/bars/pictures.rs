@@ -7,25 +7,27 @@ use efmca_io::{Annotation, Colours, Figure, Line as Curve, Picture, Points, Refe
 use ndarray::{Array2, ArrayView2};
 
 use super::Line;
-use super::runs::{Case, Recipe};
+use super::runs::{Case, Outcome, Recipe};
 use crate::output::Done;
 
 /// Log-likelihood against iteration for all runs of the paper's settings (the paper's Fig. 3).
 pub(super) fn curves(table: &[Line]) -> Done<String> {
     let figures: Vec<Figure> = table
         .iter()
-        .filter(|line| line.recipe.is_paper)
+        .filter(|line| line.recipe.is_paper && line.recipe.rho.is_none())
         .map(|line| {
             let reached = line.count(|outcome| outcome.reached());
             let title = format!("{}: {reached} of {} reach the ground truth", line.case.name, line.outcomes.len());
-            let curve = |(i, values): (usize, &Vec<f64>)| {
-                Curve::new(values.iter().enumerate().map(|(x, y)| (x as f64, *y))).colour(Rgb::palette(i))
+            // every run has its own data, so its ground truth is where the axis starts
+            let curve = |(i, outcome): (usize, &Outcome)| {
+                let above = |(x, y): (usize, &f64)| (x as f64, y - outcome.ground_truth);
+                Curve::new(outcome.curve.iter().enumerate().map(above)).colour(Rgb::palette(i))
             };
             Figure::new(title)
                 .x_label("EM iteration")
-                .y_label("log-likelihood")
-                .lines(line.outcomes.iter().map(|outcome| &outcome.curve).enumerate().map(curve))
-                .reference(Reference::thick_red(line.ground_truth).label("ground truth"))
+                .y_label("log-likelihood minus that of the ground truth")
+                .lines(line.outcomes.iter().take(100).enumerate().map(curve))
+                .reference(Reference::thick_red(0.0).label("ground truth"))
         })
         .collect();
     Ok(panels(&figures, 480, 400)?)

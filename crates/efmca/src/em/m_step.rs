@@ -26,8 +26,8 @@ pub(super) struct MStep<'a> {
 const NOTHING: f64 = 1e-12;
 
 impl MStep<'_> {
-    /// Eqns. 28 and 41: $\pi_h = \frac1N\sum_n\mathbb E[s_h]$ and
-    /// $W^{(l)}_{dh} = \frac{\sum_n\mathbb E[\mathcal A_{dh}]\,T_l(y_d^{(n)})}{\sum_n\mathbb E[\mathcal A_{dh}]}$.
+    /// Eqns. 28 and 41: $\pi_h = \frac1N\sum_n\mathbb E\lbrack s_h\rbrack $ and
+    /// $W^{(l)}_{dh} = \frac{\sum_n\mathbb E\lbrack \mathcal A_{dh}\rbrack  T_l(y_d^{(n)})}{\sum_n\mathbb E\lbrack \mathcal A_{dh}\rbrack }$.
     pub(super) fn apply(&self, model: &mut Model, moments: &Moments) {
         if !self.hold_pi {
             for (pi, active) in model.pi.iter_mut().zip(&moments.active) {

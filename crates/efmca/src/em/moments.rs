@@ -9,11 +9,11 @@ use crate::model::Columns;
 /// The rows are the $H$ causes and, last, the background.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Moments {
-    /// $(H+1) \times D$: $\sum_n \mathbb E_{q^{(n)}}[\mathcal A_{dh}(\vec s, \Theta)]$ over the values that are there.
+    /// $(H+1) \times D$: $\sum_n \mathbb E_{q^{(n)}}\lbrack \mathcal A_{dh}(\vec s, \Theta)\rbrack $ over the values that are there.
     pub assigned: Array2<f64>,
-    /// $(H+1) \times K$: $\sum_n \mathbb E_{q^{(n)}}[\mathcal A_{dh}(\vec s, \Theta)]\,T_l(y_d^{(n)})$.
+    /// $(H+1) \times K$: $\sum_n \mathbb E_{q^{(n)}}\lbrack \mathcal A_{dh}(\vec s, \Theta)\rbrack  T_l(y_d^{(n)})$.
     pub sums: Array2<f64>,
-    /// $\sum_n \mathbb E_{q^{(n)}}[s_h]$.
+    /// $\sum_n \mathbb E_{q^{(n)}}\lbrack s_h\rbrack $.
     pub active: Array1<f64>,
     /// $\sum_n 1$, or the sum of the row weights.
     pub weight: f64,

@@ -45,31 +45,32 @@ impl Em {
             let model = self.initial_model(&statistics, &average, gaussian.as_ref(), start)?;
             Ok(Run { em: self, statistics: &statistics, average: &average, model, history: Vec::new() })
         };
-        let mut run = if self.starts == 1 { begin(0)? } else { self.best_start(begin)? };
+        // The best start is run again from its beginning, so that the observer sees all of it.
+        let mut run = begin(if self.starts == 1 { 0 } else { self.best_start(begin)? })?;
         let stop = run.advance(self.iterations, observer)?;
         let log_likelihood = run.log_likelihood()?;
         Ok(Fit { model: run.model, log_likelihood, history: run.history, stop, weight: statistics.total_weight() })
     }
 
     /// Gives each start a short run and keeps the best; the first of equals.
-    fn best_start<'a>(&'a self, begin: impl Fn(usize) -> Result<Run<'a>> + Sync) -> Result<Run<'a>> {
+    fn best_start<'a>(&'a self, begin: impl Fn(usize) -> Result<Run<'a>> + Sync) -> Result<usize> {
         let short = self.short_iterations.min(self.iterations);
-        let runs: Vec<Result<(f64, Run<'a>)>> = (0..self.starts)
+        let bounds: Vec<Result<f64>> = (0..self.starts)
             .into_par_iter()
             .map(|start| {
                 let mut run = begin(start)?;
                 run.advance(short, &mut |_| ControlFlow::Continue(()))?;
-                Ok((run.log_likelihood()?, run))
+                run.log_likelihood()
             })
             .collect();
-        let mut best: Option<(f64, Run<'a>)> = None;
-        for run in runs {
-            let run = run?;
-            if best.as_ref().is_none_or(|(bound, _)| run.0 > *bound) {
-                best = Some(run);
+        let mut best = (f64::NEG_INFINITY, 0);
+        for (start, bound) in bounds.into_iter().enumerate() {
+            let bound = bound?;
+            if bound > best.0 {
+                best = (bound, start);
             }
         }
-        best.map_or_else(|| begin(0), |(_, run)| Ok(run))
+        Ok(best.1)
     }
 
     fn initial_model(
@@ -148,19 +149,19 @@ impl Em {
 }
 
 impl Model {
-    /// $\log p(\vec y^{(n)}\,|\,\Theta)$ for each row of `y`, exactly.
+    /// $\log p(\vec y^{(n)} | \Theta)$ for each row of `y`, exactly.
     pub fn log_likelihoods(&self, y: &Array2<f64>) -> Result<Array1<f64>> {
         let statistics = Statistics::new(&self.columns, y, None)?;
         Exact::new(self)?.log_likelihoods(&statistics)
     }
 
-    /// $\mathcal L(\Theta) = \sum_n \log p(\vec y^{(n)}\,|\,\Theta)$, exactly.
+    /// $\mathcal L(\Theta) = \sum_n \log p(\vec y^{(n)} | \Theta)$, exactly.
     pub fn log_likelihood(&self, y: &Array2<f64>) -> Result<f64> {
         let statistics = Statistics::new(&self.columns, y, None)?;
         Ok(Exact::new(self)?.e_step(&statistics, &statistics, 1.0)?.bound)
     }
 
-    /// $p(s_h = 1\,|\,\vec y^{(n)}, \Theta)$ for each row and cause, exactly.
+    /// $p(s_h = 1 | \vec y^{(n)}, \Theta)$ for each row and cause, exactly.
     pub fn encode(&self, y: &Array2<f64>) -> Result<Array2<f64>> {
         let statistics = Statistics::new(&self.columns, y, None)?;
         Exact::new(self)?.active_probabilities(&statistics)

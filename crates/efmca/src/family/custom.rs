@@ -1,7 +1,7 @@
 //! A family of your own from $\vec T(y)$, $\log h(y)$ and $A(\vec\eta)$.
 //!
 //! Nothing is derived by hand: $\nabla A$ and its Hessian come from automatic differentiation, $\vec\Phi$ from a
-//! safeguarded Newton iteration on the convex dual $A(\vec\eta) - \vec\eta^{\,T}\vec w$, and $F$, unless you give it,
+//! safeguarded Newton iteration on the convex dual $A(\vec\eta) - \vec\eta^{ T}\vec w$, and $F$, unless you give it,
 //! from $T_1(y) = y$ where that holds and from quadrature where it does not.
 //!
 //! # Example: the logarithmic series
@@ -86,7 +86,7 @@ pub trait Definition<const L: usize>: Debug + Send + Sync {
     fn a<R: Real>(&self, eta: [R; L]) -> R;
     /// Any natural parameter well inside the domain; Newton's method starts here.
     fn some_eta(&self) -> [f64; L];
-    /// $\mathbb E[y]$ as a function of $\vec\eta$, if you know it.
+    /// $\mathbb E\lbrack y\rbrack $ as a function of $\vec\eta$, if you know it.
     fn mean(&self, _eta: &[f64; L]) -> Option<f64> {
         None
     }
@@ -124,7 +124,7 @@ impl<D: Definition<L>, const L: usize> Custom<D, L> {
         std::array::from_fn(|l| v[l])
     }
 
-    /// Minimises the convex dual $A(\vec\eta) - \vec\eta^{\,T}\vec w$; `None` where it has no minimum.
+    /// Minimises the convex dual $A(\vec\eta) - \vec\eta^{ T}\vec w$; `None` where it has no minimum.
     ///
     /// Invariant: the dual never rises by more than its own rounding. A step that leaves the domain or raises it is
     /// halved.

@@ -15,7 +15,7 @@ const DEPTH: usize = 40;
 /// Most terms of a sum.
 const MOST_TERMS: usize = 50_000_000;
 
-/// $\mathbb E_{p(y;\vec\eta)}[g(y)]$ by summation or quadrature.
+/// $\mathbb E_{p(y;\vec\eta)}\lbrack g(y)\rbrack $ by summation or quadrature.
 ///
 /// The mass must be where `f64` can reach it: a density with much of its mass below $10^{-308}$ is not integrated.
 ///
@@ -40,7 +40,7 @@ pub fn expectation(family: &dyn Family, eta: &[f64], g: impl Fn(f64) -> f64) -> 
     }
 }
 
-/// $\int p(y) g(y)\,dy$ over panels that reach as far as either $p$ or $p\,|g|$ matters.
+/// $\int p(y) g(y) dy$ over panels that reach as far as either $p$ or $p |g|$ matters.
 fn integral(support: &Support, log_density: impl Fn(f64) -> f64, g: impl Fn(f64) -> f64) -> f64 {
     let weighted = |y: f64| log_density(y) + g(y).abs().ln_1p();
     Panels::new(support, &weighted).integrate(|y| {
@@ -191,7 +191,7 @@ impl<'a, D: Fn(f64) -> f64> Panels<'a, D> {
         half * gauss_legendre().iter().map(|(node, weight)| weight * at(middle + half * node)).sum::<f64>()
     }
 
-    /// $\int p(y)\,g(y)\,dy$.
+    /// $\int p(y) g(y) dy$.
     pub(super) fn integrate(&self, g: impl Fn(f64) -> f64) -> f64 {
         let coarse: Vec<f64> = self.edges.windows(2).map(|edge| self.panel(edge[0], edge[1], &g)).collect();
         let tolerance = 1e-15 * coarse.iter().map(|part| part.abs()).sum::<f64>();
@@ -229,7 +229,7 @@ impl<'a, D: Fn(f64) -> f64> Panels<'a, D> {
     }
 }
 
-/// Nodes and weights of Gauss-Legendre quadrature on $[-1, 1]$.
+/// Nodes and weights of Gauss-Legendre quadrature on $\lbrack -1, 1\rbrack $.
 fn gauss_legendre() -> &'static [(f64, f64)] {
     static RULE: OnceLock<Vec<(f64, f64)>> = OnceLock::new();
     RULE.get_or_init(|| (0..NODES).map(legendre_node).collect())

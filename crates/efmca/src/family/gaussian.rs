@@ -12,15 +12,15 @@ use crate::special::HALF_LN_TWO_PI;
 
 /// The Gaussian family with mean and variance both learned.
 ///
-/// $$ p(y) = \frac{1}{\sqrt{2\pi\sigma^2}}\, e^{-(y-\mu)^2/2\sigma^2}, \qquad \vec T = (y, y^2),\ \vec\eta = \Big(\frac{\mu}{\sigma^2}, \frac{-1}{2\sigma^2}\Big),\ A = -\frac{\eta_1^2}{4\eta_2} - \tfrac12\log(-2\eta_2) $$
-/// $$ \vec\Phi(\vec w) = \frac{1}{2(w_2-w_1^2)}\,(2w_1, -1)^T \ \text{(Eqn. 13)}, \qquad F(\vec w) = w_1 $$
+/// $$ p(y) = \frac{1}{\sqrt{2\pi\sigma^2}}  e^{-(y-\mu)^2/2\sigma^2}, \qquad \vec T = (y, y^2),\ \vec\eta = \Big(\frac{\mu}{\sigma^2}, \frac{-1}{2\sigma^2}\Big),\ A = -\frac{\eta_1^2}{4\eta_2} - \tfrac12\log(-2\eta_2) $$
+/// $$ \vec\Phi(\vec w) = \frac{1}{2(w_2-w_1^2)} (2w_1, -1)^T \ \text{(Eqn. 13)}, \qquad F(\vec w) = w_1 $$
 ///
 /// The variance is $w_2 - w_1^2$ (appendix B.1), so a column whose mean is $10^k$ standard deviations away from zero
 /// loses $2k$ of its 16 digits: subtract a constant from such a column.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Gaussian;
 
-/// Smallest variance, relative to $\mathbb E[y^2]$, that `project` allows.
+/// Smallest variance, relative to $\mathbb E\lbrack y^2\rbrack $, that `project` allows.
 const SMALLEST_RELATIVE_VARIANCE: f64 = 1e-12;
 const SMALLEST_SECOND_MOMENT: f64 = 1e-280;
 /// Largest mean whose square is still a number.
@@ -72,7 +72,7 @@ pub(super) fn project(w: &mut [f64]) {
     }
 }
 
-/// Holds the mean (first dictionary) or the variance (second) rather than $\mathbb E[y]$ and $\mathbb E[y^2]$: with
+/// Holds the mean (first dictionary) or the variance (second) rather than $\mathbb E\lbrack y\rbrack $ and $\mathbb E\lbrack y^2\rbrack $: with
 /// the mean held the best variance is the mean square deviation from it, and with the variance held
 /// $w_2 = \sigma^2 + w_1^2$ follows the new mean.
 pub(super) fn update(t_bar: &[f64], held: &[bool], w: &mut [f64]) {

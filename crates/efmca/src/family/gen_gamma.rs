@@ -12,12 +12,12 @@ use crate::special::ln_gamma;
 
 /// The generalised Gamma family with known exponents $d$ and $p$ ($d/p > 0$), and its scale as the one parameter.
 ///
-/// $$ p(y) = \frac{|p|}{\Gamma(d/p)}\,\frac{y^{d-1}}{a^d}\, e^{-(y/a)^p}, \qquad T = y^p,\ \eta = -a^{-p},\ A = -\tfrac dp\log(-\eta),\ \Phi(w) = -\frac{d/p}{w} $$
-/// $$ F(w) = \Big(\frac{w}{d/p}\Big)^{1/p}\,\frac{\Gamma((d+1)/p)}{\Gamma(d/p)} $$
+/// $$ p(y) = \frac{|p|}{\Gamma(d/p)} \frac{y^{d-1}}{a^d}  e^{-(y/a)^p}, \qquad T = y^p,\ \eta = -a^{-p},\ A = -\tfrac dp\log(-\eta),\ \Phi(w) = -\frac{d/p}{w} $$
+/// $$ F(w) = \Big(\frac{w}{d/p}\Big)^{1/p} \frac{\Gamma((d+1)/p)}{\Gamma(d/p)} $$
 ///
 /// Exponential ($d=p=1$), Gamma with known shape ($d=k$, $p=1$; $k$ looks of SAR speckle), Rayleigh ($2,2$), Maxwell
 /// ($3,2$), half-normal ($1,2$), Nakagami ($2m,2$), Weibull ($k,k$) and inverse Gamma ($-\alpha,-1$) are this row
-/// with their own names and their own conventional parameter $\theta$, $\eta = -c\,\theta^e$.
+/// with their own names and their own conventional parameter $\theta$, $\eta = -c \theta^e$.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GenGamma {
     spec: String,
@@ -27,14 +27,14 @@ pub struct GenGamma {
     kappa: f64,
     /// $\log(|p|/\Gamma(\kappa))$.
     log_norm: f64,
-    /// $\mathbb E[y]/a$; infinite where the mean is.
+    /// $\mathbb E\lbrack y\rbrack /a$; infinite where the mean is.
     mean_factor: f64,
     parameter: &'static str,
     c: f64,
     e: f64,
 }
 
-/// The conventional parameter of a named member: its name, and $c$, $e$ of $\eta = -c\,\theta^e$.
+/// The conventional parameter of a named member: its name, and $c$, $e$ of $\eta = -c \theta^e$.
 struct Scale(&'static str, f64, f64);
 
 impl GenGamma {

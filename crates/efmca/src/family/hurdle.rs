@@ -11,8 +11,8 @@ use crate::special::{log1p_exp, logistic, logit};
 
 /// A probability $1-\rho$ of exactly zero, and a family $X$ of positive values otherwise.
 ///
-/// $$ \vec T = \big(\mathbb 1[y>0],\ \mathbb 1[y>0]\,\vec T_X(y)\big),\quad \eta_0 = \operatorname{logit}\rho - A_X(\vec\eta_X),\quad A = \log\big(1 + e^{\eta_0 + A_X(\vec\eta_X)}\big) $$
-/// $$ \vec\Phi: \vec\eta_X = \vec\Phi_X(\vec w_X/w_0),\qquad F = w_0\,F_X(\vec w_X/w_0) $$
+/// $$ \vec T = \big(\mathbb 1\lbrack y>0\rbrack ,\ \mathbb 1\lbrack y>0\rbrack  \vec T_X(y)\big),\quad \eta_0 = \operatorname{logit}\rho - A_X(\vec\eta_X),\quad A = \log\big(1 + e^{\eta_0 + A_X(\vec\eta_X)}\big) $$
+/// $$ \vec\Phi: \vec\eta_X = \vec\Phi_X(\vec w_X/w_0),\qquad F = w_0 F_X(\vec w_X/w_0) $$
 ///
 /// `hurdle-poisson` has [`ZeroTruncatedPoisson`] above zero; `hurdle-gamma`, `hurdle-log-normal`, `hurdle-beta` and
 /// every other family of positive numbers can stand there.
@@ -125,7 +125,7 @@ impl Family for Hurdle {
             // never positive: nothing is known of the positive part
             conditional.fill(0.0);
         }
-        let rho = w[0].max(SMALLEST_PROBABILITY).min(1.0 - SMALLEST_PROBABILITY);
+        let rho = w[0].clamp(SMALLEST_PROBABILITY, 1.0 - SMALLEST_PROBABILITY);
         let before = conditional.clone();
         self.positive.project(&mut conditional);
         if rho == w[0] && before == conditional {

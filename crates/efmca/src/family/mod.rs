@@ -1,7 +1,7 @@
 //! Exponential families: one distribution a file, one trait, one registry.
 //!
 //! A family is
-//! $$ p(y; \vec\eta) = h(y)\,\exp\big(\vec\eta^{\,T}\vec T(y) - A(\vec\eta)\big), \quad y \in \mathcal Y $$
+//! $$ p(y; \vec\eta) = h(y) \exp\big(\vec\eta^{ T}\vec T(y) - A(\vec\eta)\big), \quad y \in \mathcal Y $$
 //! (paper, Eqn. 1). Everything the method asks of it stands in [`Family`], under the paper's names. A family knows
 //! nothing of causes, states or data sets.
 //!
@@ -113,7 +113,7 @@ impl Range {
 /// [`from_conventional`] do not, and are the ones to call with values from outside.
 ///
 /// Two coordinate systems describe a member of the family: the natural parameters $\vec\eta$ and the mean value
-/// parameters $\vec w = \mathbb E[\vec T(y)] = \nabla A(\vec\eta)$ (Eqns. 3 and 4). The dictionaries $W^{(l)}$ of
+/// parameters $\vec w = \mathbb E\lbrack \vec T(y)\rbrack  = \nabla A(\vec\eta)$ (Eqns. 3 and 4). The dictionaries $W^{(l)}$ of
 /// the model hold $\vec w$.
 pub trait Family: Debug + Send + Sync {
     /// The name with its known parameters, as [`family`] reads it: `gamma:k=4`.
@@ -134,13 +134,13 @@ pub trait Family: Debug + Send + Sync {
     /// The log-partition function $A(\vec\eta)$ (Eqn. 2).
     fn a(&self, eta: &[f64]) -> f64;
 
-    /// $\vec w = \nabla A(\vec\eta) = \mathbb E[\vec T(y)]$ (Eqn. 3).
+    /// $\vec w = \nabla A(\vec\eta) = \mathbb E\lbrack \vec T(y)\rbrack $ (Eqn. 3).
     fn grad_a(&self, eta: &[f64], w: &mut [f64]);
 
     /// $\vec\eta = \vec\Phi(\vec w)$, the inverse of [`Family::grad_a`] (Eqn. 5).
     fn phi(&self, w: &[f64], eta: &mut [f64]);
 
-    /// $F(\vec w) = \mathbb E[y]$, the mean of the observable (Eqn. 18); it may be infinite.
+    /// $F(\vec w) = \mathbb E\lbrack y\rbrack $, the mean of the observable (Eqn. 18); it may be infinite.
     fn f(&self, w: &[f64]) -> f64;
 
     /// The number that $F$ is the mean of: $y$ itself, unless the values are names (categories) with scores.

@@ -93,7 +93,7 @@ pub(super) fn draw(rate: f64, rng: &mut dyn Rng) -> f64 {
 
 /// The Poisson family restricted to $y \ge 1$; the positive part of [`super::Hurdle`] counts.
 ///
-/// $$ p(y) = \frac{\lambda^y}{y!\,(e^\lambda - 1)}, \qquad T = y,\ \eta = \log\lambda,\ A = \log(e^{e^\eta} - 1),\ F(w) = w $$
+/// $$ p(y) = \frac{\lambda^y}{y! (e^\lambda - 1)}, \qquad T = y,\ \eta = \log\lambda,\ A = \log(e^{e^\eta} - 1),\ F(w) = w $$
 ///
 /// $w = \lambda/(1 - e^{-\lambda})$ has no closed inverse; $\lambda$ lies between $w - 1$ and
 /// $\min(w, 2(w-1))$, which brackets the Newton iteration.

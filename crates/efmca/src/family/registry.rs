@@ -90,17 +90,26 @@ pub fn entries() -> &'static [Entry] {
 pub fn family(spec: &str) -> Result<SharedFamily> {
     let spec = spec.trim();
     let (name, rest) = spec.split_once(':').unwrap_or((spec, ""));
-    let name = name.trim().to_lowercase().replace('_', "-");
+    let name = normalised(name);
     if let Some(inner) = name.strip_prefix("hurdle-") {
         let inner = if rest.is_empty() { inner.to_string() } else { format!("{inner}:{rest}") };
         return hurdle::Hurdle::parse(&inner);
     }
-    let entry = ENTRIES
-        .iter()
-        .find(|entry| entry.name == name || entry.aliases.contains(&name.as_str()))
-        .ok_or_else(|| unknown(&name))?;
+    let entry = entry(&name)?;
     let values = KnownValues::parse(entry, spec, rest)?;
     (entry.build)(&values)
+}
+
+/// The line of the registry that a specification belongs to.
+pub fn entry(spec: &str) -> Result<&'static Entry> {
+    let name = normalised(spec.split(':').next().unwrap_or_default());
+    let name = if name.starts_with("hurdle-") { "hurdle" } else { &name };
+    let found = ENTRIES.iter().find(|entry| entry.name == name || entry.aliases.contains(&name));
+    found.ok_or_else(|| unknown(name))
+}
+
+fn normalised(name: &str) -> String {
+    name.trim().to_lowercase().replace('_', "-")
 }
 
 /// The error for a name that nothing answers to, with the nearest name and, where people ask for it, the reason.
@@ -118,8 +127,8 @@ fn unknown(name: &str) -> Error {
         .map(|known| (strsim::jaro_winkler(name, known), known))
         .max_by(|a, b| a.0.total_cmp(&b.0));
     let suggestion = match (not_exponential, nearest) {
-        (Some(reason), _) => format!(": {reason}"),
-        (None, Some((similarity, known))) if similarity > 0.8 => format!(", did you mean `{known}`?"),
+        (Some(reason), _) => format!(" ({reason})"),
+        (None, Some((similarity, known))) if similarity > 0.8 => format!(" (did you mean `{known}`?)"),
         _ => String::new(),
     };
     let known: Vec<&str> = ENTRIES.iter().map(|entry| entry.name).collect();

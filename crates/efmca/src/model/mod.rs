@@ -1,6 +1,6 @@
 //! The generative model $\Theta = (\vec\pi, W^{(1)}, \ldots, W^{(L)})$.
 //!
-//! $$ p(\vec s\,|\,\Theta) = \prod_h \pi_h^{s_h}(1-\pi_h)^{1-s_h}, \qquad p(\vec y\,|\,\vec s,\Theta) = \prod_d p\big(y_d;\ \vec\Phi(\bar W_d^{(1)}(\vec s,\Theta), \ldots, \bar W_d^{(L)}(\vec s,\Theta))\big) $$
+//! $$ p(\vec s | \Theta) = \prod_h \pi_h^{s_h}(1-\pi_h)^{1-s_h}, \qquad p(\vec y | \vec s,\Theta) = \prod_d p\big(y_d;\ \vec\Phi(\bar W_d^{(1)}(\vec s,\Theta), \ldots, \bar W_d^{(L)}(\vec s,\Theta))\big) $$
 //! (Eqns. 6-8 and 38). The functions $\bar W_d^{(l)}$ take the entries of one cause, the strongest active one
 //! ([`Superposition`]).
 

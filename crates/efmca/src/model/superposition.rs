@@ -5,20 +5,20 @@
 #[non_exhaustive]
 pub enum Superposition {
     /// The active cause with the largest dominance $M_{dh}$ sets all parameters of the observable:
-    /// $h(d, \vec s, \Theta) = \operatorname{argmax}_h\{M_{dh}\}$ over the active causes (Eqn. 20). Ties go to the
+    /// $h(d, \vec s, \Theta) = \operatorname{argmax}_h\lbrace M_{dh}\rbrace $ over the active causes (Eqn. 20). Ties go to the
     /// first cause.
     ///
-    /// The paper writes $\operatorname{argmax}_h\{M_{dh}s_h\}$, which for negative $M$ can pick an inactive cause;
+    /// The paper writes $\operatorname{argmax}_h\lbrace M_{dh}s_h\rbrace $, which for negative $M$ can pick an inactive cause;
     /// where $M > 0$ the two are the same.
     Max,
     /// The same with $|M_{dh}|$, for signed data.
     MaxMagnitude,
     /// The smooth maximum of the paper's appendix (C.1), for annealing. The causes share an observable with weights
-    /// $$ \mathcal A_{dh}^\rho(\vec s, \Theta) = \frac{s_h |M_{dh}|^\rho}{\sum_{h'} s_{h'} |M_{dh'}|^\rho} $$
+    /// $$ \mathcal A\_{dh}^\rho(\vec s, \Theta) = \frac{s\_h |M\_{dh}|^\rho}{\sum\_{h'} s\_{h'} |M\_{dh'}|^\rho} $$
     /// and its mean parameters are
-    /// $$ \bar W_d^\rho = \Big(\sum_h (W_{dh}s_h)^\rho\Big)^{1/\rho} $$
+    /// $$ \bar W\_d^\rho = \Big(\sum\_h (W\_{dh}s\_h)^\rho\Big)^{1/\rho} $$
     /// where $M = W$ and $L = 1$ (Poisson, Bernoulli, …; moved back inside the domain where it leaves it), and
-    /// $\sum_h \mathcal A_{dh}^\rho\, \vec W_{dh}$ for every other family, which has the same limit and never leaves
+    /// $\sum\_h \mathcal A\_{dh}^\rho  \vec W\_{dh}$ for every other family, which has the same limit and never leaves
     /// the domain.
     Smooth {
         /// $\rho > 0$; the larger, the sharper.

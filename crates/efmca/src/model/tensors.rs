@@ -80,8 +80,21 @@ impl Model {
         let [h, d] = tensor("w1".into())?.shape[..] else {
             return Err(fail("tensor `w1` should have two directions".into()));
         };
+        if h == 0 || d == 0 {
+            return Err(fail(format!("tensor `w1` has shape [{h}, {d}], and a model has causes and columns")));
+        }
+        let values = |name: String, shape: &[usize]| {
+            let tensor = tensor(name)?;
+            if tensor.shape == shape && tensor.values.len() == shape.iter().product::<usize>() {
+                return Ok(&tensor.values);
+            }
+            Err(fail(format!("tensor `{}` has shape {:?} and should have {shape:?}", tensor.name, tensor.shape)))
+        };
         let families = match &metadata["family"] {
-            Value::String(spec) => vec![find(spec)?; d],
+            Value::String(spec) => {
+                values("w1".into(), &[h, d])?;
+                vec![find(spec)?; d]
+            }
             Value::Array(specs) => specs
                 .iter()
                 .map(|spec| spec.as_str().ok_or_else(|| fail("a family is not a string".into())).and_then(&find))
@@ -92,14 +105,12 @@ impl Model {
         if columns.d() != d {
             return Err(fail(format!("it has {} families for {d} columns", columns.d())));
         }
-        let values = |name: String, shape: &[usize]| {
-            let tensor = tensor(name)?;
-            if tensor.shape == shape && tensor.values.len() == shape.iter().product::<usize>() {
-                return Ok(&tensor.values);
-            }
-            Err(fail(format!("tensor `{}` has shape {:?} and should have {shape:?}", tensor.name, tensor.shape)))
-        };
         let pi = Array1::from(values("pi".into(), &[h])?.clone());
+        // every tensor is looked at before anything of the model's size is made
+        for l in 1..=columns.l_max() {
+            values(format!("w{l}"), &[h, d])?;
+            values(format!("background{l}"), &[d])?;
+        }
         let mut w = Array2::zeros((h, columns.k()));
         let mut background = vec![0.0; columns.k()];
         for l in 0..columns.l_max() {

@@ -1,57 +1,71 @@
 //! Which cause an observable belongs to in a given state.
 
+use ndarray::Array2;
+
 use crate::model::{Model, Superposition, Tables};
 
-/// $h(d, \vec s, \Theta)$: the strongest of the `active` causes (in ascending order) and the background, row $H$.
-///
-/// Ties go to the first cause, and to any cause before the background.
-pub(super) fn winner(tables: &Tables, active: impl IntoIterator<Item = usize>, d: usize) -> usize {
-    let background = tables.strength.nrows() - 1;
-    active.into_iter().fold(background, |best, h| if beats(tables, h, best, d) { h } else { best })
-}
-
 /// Whether cause `h` takes column `d` from `best`, which comes before it.
+///
+/// Ties go to the first cause, and to any cause before the background, row $H$.
 pub(super) fn beats(tables: &Tables, h: usize, best: usize, d: usize) -> bool {
     let (new, old) = (tables.strength[[h, d]], tables.strength[[best, d]]);
     new > old || (new == old && best == tables.strength.nrows() - 1)
 }
 
-/// $\mathcal A_{dh}(\vec s, \Theta)$ for the active causes and the background (last): one for the winner, or the
-/// shares of the smooth maximum.
-pub(super) fn shares(model: &Model, tables: &Tables, active: &[usize], d: usize) -> Vec<(usize, f64)> {
-    let Superposition::Smooth { rho } = model.superposition() else {
-        return vec![(winner(tables, active.iter().copied(), d), 1.0)];
-    };
-    let causes: Vec<usize> = active.iter().copied().chain(std::iter::once(model.h())).collect();
-    // powers by logarithms: M^rho overflows long before its share does
-    let logs: Vec<f64> = causes.iter().map(|h| rho * tables.strength[[*h, d]].ln()).collect();
-    let max = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    if max == f64::NEG_INFINITY {
-        let share = 1.0 / causes.len() as f64;
-        return causes.into_iter().map(|h| (h, share)).collect();
-    }
-    let total: f64 = logs.iter().map(|log| (log - max).exp()).sum();
-    causes.iter().zip(&logs).map(|(h, log)| (*h, (log - max).exp() / total)).collect()
+/// The causes that own a column, each with its part $\mathcal A_{dh}(\vec s, \Theta)$ of it.
+pub(super) type Shares = Vec<(usize, f64)>;
+
+/// Finds out who owns what: the winner takes all, or the smooth maximum shares.
+pub(super) struct Owners<'a> {
+    tables: &'a Tables,
+    /// $\rho$ and $\rho\log|M_{dh}|$: powers by logarithms, because $M^\rho$ overflows long before its share does.
+    smooth: Option<(f64, Array2<f64>)>,
 }
 
-/// $\bar W_d(\vec s, \Theta)$ for one column.
-pub(super) fn combine_column(model: &Model, tables: &Tables, active: &[usize], d: usize, w: &mut [f64]) {
-    let span = model.columns().span(d);
-    let shares = shares(model, tables, active, d);
-    w.fill(0.0);
-    for (h, share) in &shares {
-        for (w, entry) in w.iter_mut().zip(&model.profile(*h)[span.clone()]) {
-            *w += share * entry;
-        }
+impl<'a> Owners<'a> {
+    pub(super) fn new(model: &Model, tables: &'a Tables) -> Owners<'a> {
+        let smooth = match model.superposition() {
+            Superposition::Smooth { rho } => Some((rho, tables.strength.mapv(|strength| rho * strength.ln()))),
+            _ => None,
+        };
+        Owners { tables, smooth }
     }
-    if let Superposition::Smooth { rho } = model.superposition() {
+
+    /// Puts the owners of column `d` into `shares`, given the active causes in ascending order.
+    pub(super) fn find(&self, active: &[usize], d: usize, shares: &mut Shares) {
+        let background = self.tables.strength.nrows() - 1;
+        shares.clear();
+        let Some((_, logs)) = &self.smooth else {
+            let winner = |best, h: &usize| if beats(self.tables, *h, best, d) { *h } else { best };
+            shares.push((active.iter().fold(background, winner), 1.0));
+            return;
+        };
+        let everyone = || active.iter().copied().chain([background]);
+        let max = everyone().map(|h| logs[[h, d]]).fold(f64::NEG_INFINITY, f64::max);
+        // where everyone has a strength of zero, all are equal
+        let power = |h: usize| if max == f64::NEG_INFINITY { 1.0 } else { (logs[[h, d]] - max).exp() };
+        shares.extend(everyone().map(|h| (h, power(h))));
+        let total: f64 = shares.iter().map(|(_, power)| power).sum();
+        shares.iter_mut().for_each(|(_, share)| *share /= total);
+    }
+
+    /// $\bar W_d(\vec s, \Theta)$ for one column and its owners.
+    pub(super) fn combine(&self, model: &Model, d: usize, shares: &Shares, w: &mut [f64]) {
+        let span = model.columns().span(d);
+        w.fill(0.0);
+        for (h, share) in shares {
+            for (w, entry) in w.iter_mut().zip(&model.profile(*h)[span.clone()]) {
+                *w += share * entry;
+            }
+        }
+        let Some((rho, _)) = self.smooth else { return };
         let family = model.columns().family(d);
         let entry = |h: usize| model.profile(h)[span.start];
-        // M = W > 0 with L = 1: the paper's power norm, max * (sum (W/max)^rho)^(1/rho)
+        // M = W > 0 with L = 1: the paper's power norm. The largest share is 1/sum (W/max)^rho.
         if span.len() == 1 && shares.iter().all(|(h, _)| entry(*h) > 0.0 && family.f(&[entry(*h)]) == entry(*h)) {
             let max = shares.iter().map(|(h, _)| entry(*h)).fold(0.0, f64::max);
-            let sum: f64 = shares.iter().map(|(h, _)| (rho * (entry(*h) / max).ln()).exp()).sum();
-            w[0] = max * sum.powf(1.0 / rho);
+            let largest = shares.iter().map(|(_, share)| *share).fold(0.0, f64::max);
+            w[0] = max * largest.powf(-1.0 / rho);
         }
         family.project(w);
     }
@@ -60,9 +74,11 @@ pub(super) fn combine_column(model: &Model, tables: &Tables, active: &[usize], d
 /// $\bar W(\vec s, \Theta)$ for all columns, given the active causes in ascending order.
 pub(crate) fn combine(model: &Model, tables: &Tables, active: &[usize]) -> Vec<f64> {
     let columns = model.columns();
+    let (owners, mut shares) = (Owners::new(model, tables), Vec::new());
     let mut w = vec![0.0; columns.k()];
     for d in 0..columns.d() {
-        combine_column(model, tables, active, d, &mut w[columns.span(d)]);
+        owners.find(active, d, &mut shares);
+        owners.combine(model, d, &shares, &mut w[columns.span(d)]);
     }
     w
 }

@@ -26,7 +26,7 @@ const MOST_ENTRIES: usize = 1 << 26;
 /// Sums over rows for each state, from which the M-step and the guard are made.
 #[derive(Debug, Clone)]
 pub struct StateSums {
-    /// For each state: the $K$ sums $\sum_n q^{(n)}(\vec s)\,T_l(y_d^{(n)})$, then $\sum_n q^{(n)}(\vec s)$, then, if
+    /// For each state: the $K$ sums $\sum_n q^{(n)}(\vec s) T_l(y_d^{(n)})$, then $\sum_n q^{(n)}(\vec s)$, then, if
     /// values are missing, the same over the rows in which column $d$ is there, $D$ of them. All rows are weighted.
     sums: Vec<f64>,
     /// The length of a line of sums: all of the above, rounded up for the kernel.
@@ -52,7 +52,7 @@ impl StateSums {
         self.sums[state * self.width + self.k]
     }
 
-    /// $\sum_n q^{(n)}(\vec s)\,T_l(y_d^{(n)})$, `k` counting over $d$ and $l$.
+    /// $\sum_n q^{(n)}(\vec s) T_l(y_d^{(n)})$, `k` counting over $d$ and $l$.
     pub fn t(&self, state: usize, k: usize) -> f64 {
         self.sums[state * self.width + k]
     }
@@ -70,7 +70,7 @@ impl StateSums {
     }
 }
 
-/// The exact E-step of one model: $q^{(n)}(\vec s) = p(\vec s\,|\,\vec y^{(n)}, \Theta)$ for all states.
+/// The exact E-step of one model: $q^{(n)}(\vec s) = p(\vec s | \vec y^{(n)}, \Theta)$ for all states.
 #[derive(Debug, Clone)]
 pub struct Exact {
     model: Model,
@@ -181,14 +181,14 @@ impl Exact {
         Ok(sums)
     }
 
-    /// $\log p(\vec y^{(n)}\,|\,\Theta)$ for each row.
+    /// $\log p(\vec y^{(n)} | \Theta)$ for each row.
     pub fn log_likelihoods(&self, statistics: &Statistics) -> Result<Array1<f64>> {
         let mut found = Array1::zeros(statistics.n());
         self.each_block(statistics, |lane, n, block| found[n] = block.bound[lane] + statistics.log_h[n])?;
         Ok(found)
     }
 
-    /// $\mathbb E_{q^{(n)}}[s_h] = p(s_h = 1\,|\,\vec y^{(n)}, \Theta)$ for each row and cause.
+    /// $\mathbb E_{q^{(n)}}\lbrack s_h\rbrack  = p(s_h = 1 | \vec y^{(n)}, \Theta)$ for each row and cause.
     pub fn active_probabilities(&self, statistics: &Statistics) -> Result<Array2<f64>> {
         let h = self.model.h();
         let mut found = Array2::zeros((statistics.n(), h));

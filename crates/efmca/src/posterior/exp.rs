@@ -5,7 +5,7 @@ use multiversion::target::target_cfg_f;
 
 use super::LANES;
 
-/// $a\,b + c$ with one rounding where the processor has an instruction for it, and with two elsewhere: a fused
+/// $a b + c$ with one rounding where the processor has an instruction for it, and with two elsewhere: a fused
 /// multiplication in software would be slower than everything around it.
 #[inline(always)]
 pub(super) fn multiply_add<const FUSED: bool>(a: f64, b: f64, c: f64) -> f64 {

@@ -1,4 +1,4 @@
-//! Distributions over the states $\vec s \in \{0,1\}^H$ of the causes, given a row of data.
+//! Distributions over the states $\vec s \in \lbrace 0,1\rbrace ^H$ of the causes, given a row of data.
 
 mod combine;
 mod differences;

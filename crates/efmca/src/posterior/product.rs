@@ -14,7 +14,7 @@ pub(super) const COLUMNS: usize = 4;
 /// States that go together.
 const STATES: usize = 4;
 
-/// Adds $q\,X$ to `sums`: `q` holds `LANES` rows for each state, `x` a line of `width` statistics for each of those rows,
+/// Adds $q X$ to `sums`: `q` holds `LANES` rows for each state, `x` a line of `width` statistics for each of those rows,
 /// `sums` a line of `width` for each state.
 #[multiversion(targets("x86_64+avx2+fma", "x86_64+avx", "aarch64+neon"))]
 pub(super) fn add_product(q: &[f64], x: &[f64], width: usize, sums: &mut [f64]) {

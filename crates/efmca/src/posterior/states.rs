@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::StateSums;
-use super::combine::{beats, combine_column, shares};
+use super::combine::{Owners, Shares, beats};
 use crate::em::Moments;
 use crate::model::{Columns, Model, Superposition, Tables};
 
@@ -19,12 +19,9 @@ pub struct States {
 enum Assignment {
     /// $2^H \times D$: the winner; $H$ is the background.
     Winner(Vec<u8>),
-    /// The smooth maximum: for each state and column the causes with their shares, and what they predict together.
-    Shared { shares: Vec<Vec<(usize, f64)>>, eta: Vec<f64>, a: Vec<f64> },
-}
-
-fn active_causes(state: usize, h: usize) -> Vec<usize> {
-    (0..h).filter(|bit| state >> bit & 1 == 1).collect()
+    /// The smooth maximum: for each state and column the causes with their shares, one column after the other, where
+    /// those of the next column start, and what they predict together.
+    Shared { shares: Shares, start: Vec<usize>, eta: Vec<f64>, a: Vec<f64> },
 }
 
 impl States {
@@ -96,8 +93,8 @@ impl States {
         }
     }
 
-    /// Gives the sums over states to the causes that own the columns in them: $\sum_n\mathbb E[\mathcal A_{dh}]$ and
-    /// $\sum_n\mathbb E[\mathcal A_{dh}]\,T_l(y_d^{(n)})$, the denominator and numerator of Eqn. 41.
+    /// Gives the sums over states to the causes that own the columns in them: $\sum_n\mathbb E\lbrack \mathcal A_{dh}\rbrack $ and
+    /// $\sum_n\mathbb E\lbrack \mathcal A_{dh}\rbrack  T_l(y_d^{(n)})$, the denominator and numerator of Eqn. 41.
     ///
     /// `columns` are those of the statistics that were summed.
     pub fn distribute(&self, columns: &Columns, sums: &StateSums) -> Moments {
@@ -119,8 +116,9 @@ impl States {
                 };
                 match &self.assignment {
                     Assignment::Winner(winner) => give(usize::from(winner[state * d + column]), 1.0),
-                    Assignment::Shared { shares, .. } => {
-                        shares[state * d + column].iter().for_each(|(h, share)| give(*h, *share));
+                    Assignment::Shared { shares, start, .. } => {
+                        let place = state * d + column;
+                        shares[start[place]..start[place + 1]].iter().for_each(|(h, share)| give(*h, *share));
                     }
                 }
             }
@@ -128,7 +126,7 @@ impl States {
         moments
     }
 
-    /// $Q_d = \sum_n\sum_{\vec s} q^{(n)}(\vec s)\,\big(\tilde\eta_d^T\vec T(y_d^{(n)}) - A(\tilde\eta_d)\big)$, the part of
+    /// $Q_d = \sum_n\sum_{\vec s} q^{(n)}(\vec s) \big(\tilde\eta_d^T\vec T(y_d^{(n)}) - A(\tilde\eta_d)\big)$, the part of
     /// the bound that belongs to each column, with $q$ as it was and the parameters as they are in `tables`.
     pub fn column_objectives(&self, tables: &Tables, columns: &Columns, sums: &StateSums) -> Vec<f64> {
         let mut objectives = vec![0.0; columns.d()];
@@ -163,19 +161,22 @@ fn winners(model: &Model, tables: &Tables) -> Assignment {
 
 fn shared(model: &Model, tables: &Tables) -> Assignment {
     let (count, columns) = (1 << model.h(), model.columns());
-    let mut all_shares = Vec::with_capacity(count * columns.d());
+    let owners = Owners::new(model, tables);
+    let (mut all, mut start) = (Vec::new(), vec![0]);
     let (mut eta, mut a) = (vec![0.0; count * columns.k()], Vec::with_capacity(count * columns.d()));
-    let mut w = vec![0.0; columns.l_max()];
+    let (mut w, mut shares) = (vec![0.0; columns.l_max()], Vec::new());
     for state in 0..count {
-        let active = active_causes(state, model.h());
+        let active: Vec<usize> = (0..model.h()).filter(|h| state >> h & 1 == 1).collect();
         for (d, family, span) in columns.iter() {
             let w = &mut w[..span.len()];
-            combine_column(model, tables, &active, d, w);
+            owners.find(&active, d, &mut shares);
+            owners.combine(model, d, &shares, w);
             let eta = &mut eta[state * columns.k()..][span];
             family.phi(w, eta);
             a.push(family.a(eta));
-            all_shares.push(shares(model, tables, &active, d));
+            all.extend_from_slice(&shares);
+            start.push(all.len());
         }
     }
-    Assignment::Shared { shares: all_shares, eta, a }
+    Assignment::Shared { shares: all, start, eta, a }
 }

@@ -9,12 +9,12 @@ use ndarray::{Array1, Array2};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-pub fn all_families() -> Vec<SharedFamily> {
+pub(crate) fn all_families() -> Vec<SharedFamily> {
     entries().iter().flat_map(|entry| entry.examples).map(|spec| family(spec).unwrap()).collect()
 }
 
 /// Mean parameters of a random member with moderate parameters.
-pub fn random_w(family: &dyn Family, rng: &mut ChaCha8Rng) -> Vec<f64> {
+pub(crate) fn random_w(family: &dyn Family, rng: &mut ChaCha8Rng) -> Vec<f64> {
     let mut values: Vec<f64> = family
         .parameters()
         .iter()
@@ -36,7 +36,7 @@ pub fn random_w(family: &dyn Family, rng: &mut ChaCha8Rng) -> Vec<f64> {
 }
 
 /// A random model with a family for each column.
-pub fn random_model(families: Vec<SharedFamily>, h: usize, seed: u64) -> Model {
+pub(crate) fn random_model(families: Vec<SharedFamily>, h: usize, seed: u64) -> Model {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let columns = Columns::new(families).unwrap();
     let profile = |rng: &mut ChaCha8Rng| -> Vec<f64> {
@@ -52,7 +52,7 @@ pub fn random_model(families: Vec<SharedFamily>, h: usize, seed: u64) -> Model {
 }
 
 /// The winner of column `d` by going through all active causes; `h` is the background.
-pub fn winner(model: &Model, state: usize, d: usize) -> usize {
+pub(crate) fn winner(model: &Model, state: usize, d: usize) -> usize {
     let (h, span) = (model.h(), model.columns().span(d));
     let strength = |cause: usize| {
         let w: Vec<f64> =
@@ -74,7 +74,7 @@ fn w_of(model: &Model, cause: usize, d: usize) -> Vec<f64> {
 }
 
 /// log p(s, y) for one row, from densities.
-pub fn log_joint(model: &Model, state: usize, y: &[f64]) -> f64 {
+pub(crate) fn log_joint(model: &Model, state: usize, y: &[f64]) -> f64 {
     let prior: f64 =
         (0..model.h()).map(|h| if state >> h & 1 == 1 { model.pi()[h].ln() } else { (1.0 - model.pi()[h]).ln() }).sum();
     let likelihood: f64 = (0..model.d())
@@ -90,7 +90,7 @@ pub fn log_joint(model: &Model, state: usize, y: &[f64]) -> f64 {
 }
 
 /// The posterior at inverse temperature `beta`, and F(q, Theta), of one row.
-pub fn posterior(model: &Model, y: &[f64], beta: f64) -> (Vec<f64>, f64) {
+pub(crate) fn posterior(model: &Model, y: &[f64], beta: f64) -> (Vec<f64>, f64) {
     let joints: Vec<f64> = (0..1 << model.h()).map(|state| log_joint(model, state, y)).collect();
     let max = joints.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let unnormalised: Vec<f64> = joints.iter().map(|joint| (beta * (joint - max)).exp()).collect();
@@ -101,7 +101,7 @@ pub fn posterior(model: &Model, y: &[f64], beta: f64) -> (Vec<f64>, f64) {
 }
 
 /// One EM step by the paper's equations: the new pi, the new W (H x K), and the bound before it.
-pub fn em_step(model: &Model, y: &Array2<f64>, weights: &[f64], beta: f64) -> (Array1<f64>, Array2<f64>, f64) {
+pub(crate) fn em_step(model: &Model, y: &Array2<f64>, weights: &[f64], beta: f64) -> (Array1<f64>, Array2<f64>, f64) {
     let (h, columns) = (model.h(), model.columns());
     let mut pi = Array1::<f64>::zeros(h);
     let mut sums = Array2::<f64>::zeros((h, columns.k()));
@@ -146,11 +146,11 @@ pub fn em_step(model: &Model, y: &Array2<f64>, weights: &[f64], beta: f64) -> (A
 }
 
 /// Puts NaN into some entries.
-pub fn with_holes(y: &Array2<f64>, share: f64, seed: u64) -> Array2<f64> {
+pub(crate) fn with_holes(y: &Array2<f64>, share: f64, seed: u64) -> Array2<f64> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     y.mapv(|value| if rng.random::<f64>() < share { f64::NAN } else { value })
 }
 
-pub fn close(a: f64, b: f64, tolerance: f64) -> bool {
+pub(crate) fn close(a: f64, b: f64, tolerance: f64) -> bool {
     (a - b).abs() <= tolerance * (1.0 + b.abs())
 }

@@ -1,0 +1,45 @@
+//! Every command that the README shows is run.
+
+use assert_cmd::Command;
+
+/// The lines of all `sh` blocks.
+fn commands(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for block in text.split("```sh\n").skip(1) {
+        let block = block.split("```").next().unwrap_or_default();
+        found.extend(block.lines().filter(|line| !line.trim().is_empty()).map(String::from));
+    }
+    found
+}
+
+#[test]
+fn every_command_of_the_readme_runs() {
+    let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md")).unwrap();
+    let commands = commands(&readme);
+    assert!(commands.len() >= 6, "{commands:?}");
+    let folder = tempfile::tempdir().unwrap();
+    for command in commands {
+        let efmca = command.strip_prefix("cargo run --release -- ").or(command.strip_prefix("efmca "));
+        match (efmca, command.as_str()) {
+            (Some(arguments), _) => {
+                let mut program = Command::cargo_bin("efmca").unwrap();
+                program.current_dir(folder.path()).args(arguments.split_whitespace()).assert().success();
+            }
+            // this is the test command, and `.ci/run` runs the set-up
+            (None, "cargo test --workspace") => {}
+            (None, "cargo build --release --workspace" | "cargo install --path crates/efmca-cli") => {
+                let ci = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../.ci/run")).unwrap();
+                assert!(ci.contains(&command), "{command} is not run by .ci/run");
+            }
+            (None, other) => panic!("the README shows a command that no test runs: {other}"),
+        }
+    }
+}
+
+#[test]
+fn the_page_of_families_is_up_to_date() {
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/FAMILIES.md")).unwrap();
+    let listed = Command::cargo_bin("efmca").unwrap().arg("families").output().unwrap();
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    assert!(page.contains(listed.trim()), "put the output of `efmca families` into docs/FAMILIES.md:\n{listed}");
+}
