@@ -40,6 +40,22 @@ pub enum Error {
         value: f64,
     },
 
+    /// A data value whose statistics are too large to be added up and squared.
+    #[error(
+        "row {row}, column {column}: the value {value} has statistics of `{family}` beyond 1e140, which cannot be summed \
+         safely; rescale the column or mark the value as missing with NaN"
+    )]
+    TooExtreme {
+        /// Zero-based row of the value.
+        row: usize,
+        /// Zero-based column of the value.
+        column: usize,
+        /// The value itself.
+        value: f64,
+        /// The family of the column.
+        family: String,
+    },
+
     /// No rows, or no columns.
     #[error("the data has {rows} rows and {columns} columns; at least one of each is needed")]
     EmptyData {

@@ -33,7 +33,7 @@ pub(super) fn curves(table: &[Line]) -> Done<String> {
     Ok(panels(&figures, 480, 400)?)
 }
 
-/// The difference to the ground truth of every run, against pi (the paper's Fig. 11).
+/// The difference to the ground truth of every run, against pi (the paper's reliability figure).
 pub(super) fn reliability(lines: &[Line]) -> Done<String> {
     let mut figure = Figure::new("Reliability of B-MCA")
         .x_label("π, the probability of each of the ten bars")

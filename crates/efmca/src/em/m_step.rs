@@ -26,7 +26,7 @@ pub(super) struct MStep<'a> {
 const NOTHING: f64 = 1e-12;
 
 impl MStep<'_> {
-    /// Eqns. 28 and 41: $\pi_h = \frac1N\sum_n\mathbb E\lbrack s_h\rbrack $ and
+    /// Eqns. 40 and 47: $\pi_h = \frac1N\sum_n\mathbb E\lbrack s_h\rbrack $ and
     /// $W^{(l)}_{dh} = \frac{\sum_n\mathbb E\lbrack \mathcal A_{dh}\rbrack  T_l(y_d^{(n)})}{\sum_n\mathbb E\lbrack \mathcal A_{dh}\rbrack }$.
     pub(super) fn apply(&self, model: &mut Model, moments: &Moments) {
         if !self.hold_pi {
@@ -95,7 +95,7 @@ const HALVINGS: i32 = 6;
 impl MStep<'_> {
     /// Makes the step non-decreasing.
     ///
-    /// The update uses the old winners, so the new winners can make the bound dip (the paper's Eqns. 26-27 hold at the
+    /// The update uses the old winners, so the new winners can make the bound dip (the paper's Eqns. 30-31 hold at the
     /// fixed point only). The expected log-joint separates over columns: a column whose part of it fell is moved back
     /// towards its old parameters, half way, a quarter, … and all the way in the end. The mean domain is convex, so
     /// every point on the way is a legal one; what is held stays held.

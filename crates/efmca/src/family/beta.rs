@@ -11,7 +11,8 @@ use crate::special::{digamma_difference, ln_beta, trigamma};
 
 /// The Beta family with both shapes learned.
 ///
-/// $$ p(y) = \frac{y^{a-1}(1-y)^{b-1}}{B(a,b)}, \qquad \vec T = (\log y, \log(1-y)),\ \vec\eta = (a-1, b-1),\ A = \log B(a,b) $$
+/// $$ p(y) = \frac{y^{a-1}(1-y)^{b-1}}{B(a,b)} $$
+/// $$ \vec T = (\log y, \log(1-y)),\ \vec\eta = (a-1, b-1),\ A = \log B(a,b) $$
 /// $$ \vec w = \big(\psi(a)-\psi(a+b),\ \psi(b)-\psi(a+b)\big), \qquad F(\vec w) = \frac{a}{a+b} $$
 ///
 /// $\vec\Phi$ is a damped Newton iteration in $(\log a, \log b)$ on the relative residuals; the differences of

@@ -11,7 +11,8 @@ use crate::special::{ln_beta, log1p_exp, logistic, logit};
 
 /// The Binomial family with a known number of trials $n$; $n = 1$ is the Bernoulli family.
 ///
-/// $$ p(y) = \binom{n}{y}  p^y (1-p)^{n-y}, \qquad T = y,\ \eta = \operatorname{logit} p,\ A = n\log(1+e^\eta),\ \Phi(w) = \log\frac{w}{n-w},\ F(w) = w $$
+/// $$ p(y) = \binom{n}{y}  p^y (1-p)^{n-y} $$
+/// $$ T = y,\ \eta = \operatorname{logit} p,\ A = n\log(1+e^\eta),\ \Phi(w) = \log\frac{w}{n-w},\ F(w) = w $$
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Binomial {
     n: f64,

@@ -10,7 +10,8 @@ use crate::error::{Error, Result};
 
 /// The categorical family over $0, \ldots, K-1$, with a score $v_k$ for each category.
 ///
-/// $$ p(y = k) = p_k, \qquad \vec T = \text{one-hot of the first } K-1,\ \eta_k = \log\frac{p_k}{p_{K-1}},\ A = \log\Big(1 + \sum_{k<K-1} e^{\eta_k}\Big),\ F(\vec w) = \sum_k v_k p_k $$
+/// $$ p(y = k) = p_k $$
+/// $$ \vec T = \text{one-hot of the first } K-1,\ \eta_k = \log\frac{p_k}{p_{K-1}},\ A = \log\Big(1 + \sum_{k<K-1} e^{\eta_k}\Big),\ F(\vec w) = \sum_k v_k p_k $$
 ///
 /// The scores are $v_k = k$ unless given, and they order the causes. For categories without an order
 /// (`order=nominal`) the dominance is $\sum_k p_k\log p_k$: the more decided cause wins.

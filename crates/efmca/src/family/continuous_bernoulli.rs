@@ -11,7 +11,8 @@ use crate::special::{log_expm1, logistic, logit};
 
 /// The continuous Bernoulli family (Loaiza-Ganem and Cunningham, 2019).
 ///
-/// $$ p(y) \propto \lambda^y(1-\lambda)^{1-y},\ y\in\lbrack 0,1\rbrack , \qquad T = y,\ \eta = \operatorname{logit}\lambda,\ A = \log\frac{e^\eta-1}{\eta},\ F(w) = w $$
+/// $$ p(y) \propto \lambda^y(1-\lambda)^{1-y},\ y\in\lbrack 0,1\rbrack  $$
+/// $$ T = y,\ \eta = \operatorname{logit}\lambda,\ A = \log\frac{e^\eta-1}{\eta},\ F(w) = w $$
 ///
 /// $\Phi$ solves $w = \frac{1}{1-e^{-\eta}} - \frac1\eta$. By symmetry it is enough to solve for the smaller of $w$
 /// and $1-w$, called $m$, where $12(\frac12 - m) \le |\eta| \le \frac1m$.

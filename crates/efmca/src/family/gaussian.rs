@@ -12,7 +12,8 @@ use crate::special::HALF_LN_TWO_PI;
 
 /// The Gaussian family with mean and variance both learned.
 ///
-/// $$ p(y) = \frac{1}{\sqrt{2\pi\sigma^2}}  e^{-(y-\mu)^2/2\sigma^2}, \qquad \vec T = (y, y^2),\ \vec\eta = \Big(\frac{\mu}{\sigma^2}, \frac{-1}{2\sigma^2}\Big),\ A = -\frac{\eta_1^2}{4\eta_2} - \tfrac12\log(-2\eta_2) $$
+/// $$ p(y) = \frac{1}{\sqrt{2\pi\sigma^2}}  e^{-(y-\mu)^2/2\sigma^2} $$
+/// $$ \vec T = (y, y^2),\ \vec\eta = \Big(\frac{\mu}{\sigma^2}, \frac{-1}{2\sigma^2}\Big),\ A = -\frac{\eta_1^2}{4\eta_2} - \tfrac12\log(-2\eta_2) $$
 /// $$ \vec\Phi(\vec w) = \frac{1}{2(w_2-w_1^2)} (2w_1, -1)^T \ \text{(Eqn. 13)}, \qquad F(\vec w) = w_1 $$
 ///
 /// The variance is $w_2 - w_1^2$ (appendix B.1), so a column whose mean is $10^k$ standard deviations away from zero

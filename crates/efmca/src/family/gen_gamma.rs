@@ -12,7 +12,8 @@ use crate::special::ln_gamma;
 
 /// The generalised Gamma family with known exponents $d$ and $p$ ($d/p > 0$), and its scale as the one parameter.
 ///
-/// $$ p(y) = \frac{|p|}{\Gamma(d/p)} \frac{y^{d-1}}{a^d}  e^{-(y/a)^p}, \qquad T = y^p,\ \eta = -a^{-p},\ A = -\tfrac dp\log(-\eta),\ \Phi(w) = -\frac{d/p}{w} $$
+/// $$ p(y) = \frac{|p|}{\Gamma(d/p)} \frac{y^{d-1}}{a^d}  e^{-(y/a)^p} $$
+/// $$ T = y^p,\ \eta = -a^{-p},\ A = -\tfrac dp\log(-\eta),\ \Phi(w) = -\frac{d/p}{w} $$
 /// $$ F(w) = \Big(\frac{w}{d/p}\Big)^{1/p} \frac{\Gamma((d+1)/p)}{\Gamma(d/p)} $$
 ///
 /// Exponential ($d=p=1$), Gamma with known shape ($d=k$, $p=1$; $k$ looks of SAR speckle), Rayleigh ($2,2$), Maxwell

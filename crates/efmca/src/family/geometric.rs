@@ -11,7 +11,8 @@ use crate::special::{ln_beta, log1m_exp};
 
 /// The negative binomial family with known $r$; $r = 1$ is the geometric family.
 ///
-/// $$ p(y) = \frac{\Gamma(y+r)}{y! \Gamma(r)}  p^r (1-p)^y, \qquad T = y,\ \eta = \log(1-p),\ A = -r\log(1-e^\eta),\ \Phi(w) = \log\frac{w}{r+w},\ F(w) = w $$
+/// $$ p(y) = \frac{\Gamma(y+r)}{y! \Gamma(r)}  p^r (1-p)^y $$
+/// $$ T = y,\ \eta = \log(1-p),\ A = -r\log(1-e^\eta),\ \Phi(w) = \log\frac{w}{r+w},\ F(w) = w $$
 ///
 /// With unknown $r$ this is no exponential family: $r$ is found by a search from outside.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -11,8 +11,10 @@ use crate::special::HALF_LN_TWO_PI;
 
 /// The inverse Gaussian family with mean $\mu$ and shape $\lambda$ learned.
 ///
-/// $$ p(y) = \sqrt{\frac{\lambda}{2\pi y^3}}  e^{-\lambda(y-\mu)^2/2\mu^2 y}, \qquad \vec T = \Big(y, \frac1y\Big),\ \vec\eta = \Big(\frac{-\lambda}{2\mu^2}, \frac{-\lambda}{2}\Big),\ A = -2\sqrt{\eta_1\eta_2} - \tfrac12\log(-2\eta_2) $$
-/// $$ \vec w = \Big(\mu, \frac1\mu + \frac1\lambda\Big), \qquad \lambda = \frac{w_1}{w_1 w_2 - 1}, \qquad F(\vec w) = w_1 $$
+/// $$ p(y) = \sqrt{\frac{\lambda}{2\pi y^3}}  e^{-\lambda(y-\mu)^2/2\mu^2 y} $$
+/// $$ \vec T = \Big(y, \frac1y\Big),\ \vec\eta = \Big(\frac{-\lambda}{2\mu^2}, \frac{-\lambda}{2}\Big),\ A = -2\sqrt{\eta_1\eta_2} - \tfrac12\log(-2\eta_2) $$
+/// $$ \vec w = \Big(\mu, \frac1\mu + \frac1\lambda\Big) $$
+/// $$ \lambda = \frac{w_1}{w_1 w_2 - 1}, \qquad F(\vec w) = w_1 $$
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct InverseGaussian;
 

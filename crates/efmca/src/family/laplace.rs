@@ -10,7 +10,8 @@ use super::{Family, Parameter, Range, Support};
 
 /// The Laplace family with known centre $\mu$.
 ///
-/// $$ p(y) = \frac{1}{2b} e^{-|y-\mu|/b}, \qquad T = |y-\mu|,\ \eta = -\frac1b,\ A = \log\frac{2}{-\eta},\ \Phi(w) = -\frac1w,\ F(w) = \mu $$
+/// $$ p(y) = \frac{1}{2b} e^{-|y-\mu|/b} $$
+/// $$ T = |y-\mu|,\ \eta = -\frac1b,\ A = \log\frac{2}{-\eta},\ \Phi(w) = -\frac1w,\ F(w) = \mu $$
 ///
 /// The mean does not move, so the dominance is the spread $w = b$. With unknown centre this is no exponential family.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -2,7 +2,7 @@
 //!
 //! A family is
 //! $$ p(y; \vec\eta) = h(y) \exp\big(\vec\eta^{ T}\vec T(y) - A(\vec\eta)\big), \quad y \in \mathcal Y $$
-//! (paper, Eqn. 1). Everything the method asks of it stands in [`Family`], under the paper's names. A family knows
+//! (paper, Eqn. 3). Everything the method asks of it stands in [`Family`], under the paper's names. A family knows
 //! nothing of causes, states or data sets.
 //!
 //! Families are found by name: `family("gamma")`, `family("gamma:k=4")`, `family("categorical:k=5")`; see
@@ -113,7 +113,7 @@ impl Range {
 /// [`from_conventional`] do not, and are the ones to call with values from outside.
 ///
 /// Two coordinate systems describe a member of the family: the natural parameters $\vec\eta$ and the mean value
-/// parameters $\vec w = \mathbb E\lbrack \vec T(y)\rbrack  = \nabla A(\vec\eta)$ (Eqns. 3 and 4). The dictionaries $W^{(l)}$ of
+/// parameters $\vec w = \mathbb E\lbrack \vec T(y)\rbrack  = \nabla A(\vec\eta)$ (Eqns. 5 and 6). The dictionaries $W^{(l)}$ of
 /// the model hold $\vec w$.
 pub trait Family: Debug + Send + Sync {
     /// The name with its known parameters, as [`family`] reads it: `gamma:k=4`.
@@ -131,16 +131,16 @@ pub trait Family: Debug + Send + Sync {
     /// The logarithm of the base measure, $\log h(y)$.
     fn log_h(&self, y: f64) -> f64;
 
-    /// The log-partition function $A(\vec\eta)$ (Eqn. 2).
+    /// The log-partition function $A(\vec\eta)$ (Eqn. 4).
     fn a(&self, eta: &[f64]) -> f64;
 
-    /// $\vec w = \nabla A(\vec\eta) = \mathbb E\lbrack \vec T(y)\rbrack $ (Eqn. 3).
+    /// $\vec w = \nabla A(\vec\eta) = \mathbb E\lbrack \vec T(y)\rbrack $ (Eqn. 5).
     fn grad_a(&self, eta: &[f64], w: &mut [f64]);
 
-    /// $\vec\eta = \vec\Phi(\vec w)$, the inverse of [`Family::grad_a`] (Eqn. 5).
+    /// $\vec\eta = \vec\Phi(\vec w)$, the inverse of [`Family::grad_a`] (Eqn. 7).
     fn phi(&self, w: &[f64], eta: &mut [f64]);
 
-    /// $F(\vec w) = \mathbb E\lbrack y\rbrack $, the mean of the observable (Eqn. 18); it may be infinite.
+    /// $F(\vec w) = \mathbb E\lbrack y\rbrack $, the mean of the observable (Eqn. 21); it may be infinite.
     fn f(&self, w: &[f64]) -> f64;
 
     /// The number that $F$ is the mean of: $y$ itself, unless the values are names (categories) with scores.
@@ -213,11 +213,14 @@ pub fn check(family: &dyn Family, y: f64, row: usize, column: usize) -> Result<(
     Err(Error::OutsideSupport { row, column, value: y, family: family.spec(), support: support.to_string() })
 }
 
-/// $\vec\Phi(\vec w)$, or an error if `w` is not in its domain.
+/// $\vec\Phi(\vec w)$, or an error if `w` is not in its domain or so near its edge that $\vec\eta$ cannot be written as
+/// f64.
 pub fn checked_phi(family: &dyn Family, w: &[f64]) -> Result<Vec<f64>> {
     check_mean_parameters(family, w)?;
     let mut eta = vec![0.0; family.l()];
     family.phi(w, &mut eta);
+    // at the far ends of f64 the natural parameters underflow
+    check_natural_parameters(family, &eta)?;
     Ok(eta)
 }
 

@@ -10,7 +10,8 @@ use super::{Family, Parameter, Range, Support};
 
 /// The Pareto family with known threshold $x_m$.
 ///
-/// $$ p(y) = \frac{\alpha x_m^\alpha}{y^{\alpha+1}}, \qquad T = \log\frac{y}{x_m},\ \eta = -\alpha,\ \log h = -\log y,\ A = -\log(-\eta),\ \Phi(w) = -\frac1w $$
+/// $$ p(y) = \frac{\alpha x_m^\alpha}{y^{\alpha+1}} $$
+/// $$ T = \log\frac{y}{x_m},\ \eta = -\alpha,\ \log h = -\log y,\ A = -\log(-\eta),\ \Phi(w) = -\frac1w $$
 /// $$ F(w) = \frac{\alpha x_m}{\alpha - 1} \text{ for } \alpha = \tfrac1w > 1,\ \text{infinite otherwise} $$
 ///
 /// $T$ is measured from the threshold: $\log y$ alone gives the same family, but $w - \log x_m$ would lose digits

@@ -10,7 +10,8 @@ use crate::special::{ln_gamma, log_expm1};
 
 /// The Poisson family: counts of independent events.
 ///
-/// $$ p(y) = \frac{\lambda^y e^{-\lambda}}{y!}, \qquad T = y,\ \eta = \log\lambda,\ A = e^\eta,\ \Phi(w) = \log w,\ F(w) = w $$
+/// $$ p(y) = \frac{\lambda^y e^{-\lambda}}{y!} $$
+/// $$ T = y,\ \eta = \log\lambda,\ A = e^\eta,\ \Phi(w) = \log w,\ F(w) = w $$
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Poisson;
 
@@ -93,7 +94,8 @@ pub(super) fn draw(rate: f64, rng: &mut dyn Rng) -> f64 {
 
 /// The Poisson family restricted to $y \ge 1$; the positive part of [`super::Hurdle`] counts.
 ///
-/// $$ p(y) = \frac{\lambda^y}{y! (e^\lambda - 1)}, \qquad T = y,\ \eta = \log\lambda,\ A = \log(e^{e^\eta} - 1),\ F(w) = w $$
+/// $$ p(y) = \frac{\lambda^y}{y! (e^\lambda - 1)} $$
+/// $$ T = y,\ \eta = \log\lambda,\ A = \log(e^{e^\eta} - 1),\ F(w) = w $$
 ///
 /// $w = \lambda/(1 - e^{-\lambda})$ has no closed inverse; $\lambda$ lies between $w - 1$ and
 /// $\min(w, 2(w-1))$, which brackets the Newton iteration.

@@ -1,7 +1,7 @@
 //! The generative model $\Theta = (\vec\pi, W^{(1)}, \ldots, W^{(L)})$.
 //!
 //! $$ p(\vec s | \Theta) = \prod_h \pi_h^{s_h}(1-\pi_h)^{1-s_h}, \qquad p(\vec y | \vec s,\Theta) = \prod_d p\big(y_d;\ \vec\Phi(\bar W_d^{(1)}(\vec s,\Theta), \ldots, \bar W_d^{(L)}(\vec s,\Theta))\big) $$
-//! (Eqns. 6-8 and 38). The functions $\bar W_d^{(l)}$ take the entries of one cause, the strongest active one
+//! (Eqns. 8-10 and 43). The functions $\bar W_d^{(l)}$ take the entries of one cause, the strongest active one
 //! ([`Superposition`]).
 
 mod columns;
@@ -168,7 +168,7 @@ impl Model {
         self.superposition
     }
 
-    /// $M_{dh} = F(\vec W_{dh})$ as an $H \times D$ matrix (Eqn. 39): the mean each cause would give alone.
+    /// $M_{dh} = F(\vec W_{dh})$ as an $H \times D$ matrix (Eqn. 44): the mean each cause would give alone.
     pub fn means(&self) -> Array2<f64> {
         Array2::from_shape_fn((self.h(), self.d()), |(h, d)| {
             let span = self.columns.span(d);

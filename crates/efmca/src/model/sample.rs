@@ -17,7 +17,7 @@ pub struct Sample {
 }
 
 impl Model {
-    /// Draws `n` rows from Eqns. 6-8. A row depends on the seed and its own number only.
+    /// Draws `n` rows from Eqns. 8-10. A row depends on the seed and its own number only.
     pub fn sample(&self, n: usize, seed: u64) -> Sample {
         let mut y = Array2::zeros((n, self.d()));
         let mut s = Array2::zeros((n, self.h()));

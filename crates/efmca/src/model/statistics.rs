@@ -6,6 +6,9 @@ use super::Columns;
 use crate::error::{Error, Result};
 use crate::family::check;
 
+/// Larger statistics overflow when they are squared or summed.
+const LARGEST_STATISTIC: f64 = 1e140;
+
 /// The sufficient statistics of a data set, checked once.
 #[derive(Debug, Clone)]
 pub struct Statistics {
@@ -48,7 +51,10 @@ impl Statistics {
                 check(&**family, value, n, column)?;
                 let mut t_row = t.row_mut(n);
                 if let Some(t_row) = t_row.as_slice_mut() {
-                    family.t(value, &mut t_row[span]);
+                    family.t(value, &mut t_row[span.clone()]);
+                    if t_row[span].iter().any(|t| t.is_nan() || t.abs() > LARGEST_STATISTIC) {
+                        return Err(Error::TooExtreme { row: n, column, value, family: family.spec() });
+                    }
                 }
                 log_h[n] += family.log_h(value);
             }

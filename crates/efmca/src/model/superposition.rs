@@ -5,7 +5,7 @@
 #[non_exhaustive]
 pub enum Superposition {
     /// The active cause with the largest dominance $M_{dh}$ sets all parameters of the observable:
-    /// $h(d, \vec s, \Theta) = \operatorname{argmax}_h\lbrace M_{dh}\rbrace $ over the active causes (Eqn. 20). Ties go to the
+    /// $h(d, \vec s, \Theta) = \operatorname{argmax}_h\lbrace M_{dh}\rbrace $ over the active causes (Eqn. 22). Ties go to the
     /// first cause.
     ///
     /// The paper writes $\operatorname{argmax}_h\lbrace M_{dh}s_h\rbrace $, which for negative $M$ can pick an inactive cause;

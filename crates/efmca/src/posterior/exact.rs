@@ -35,7 +35,7 @@ pub struct StateSums {
     masked: bool,
     /// $\sum_n$ of the weights.
     pub weight: f64,
-    /// $\mathcal F(q, \Theta)$ (Eqn. 22); at temperature one, the log-likelihood.
+    /// $\mathcal F(q, \Theta)$ (Eqn. 26); at temperature one, the log-likelihood.
     pub bound: f64,
 }
 

@@ -7,7 +7,7 @@ use super::combine::{Owners, Shares, beats};
 use crate::em::Moments;
 use crate::model::{Columns, Model, Superposition, Tables};
 
-/// $\mathcal A_{dh}(\vec s, \Theta)$ (Eqn. 25) for each of the $2^H$ states; state $i$ has cause $h$ active where bit $h$
+/// $\mathcal A_{dh}(\vec s, \Theta)$ (Eqn. 29) for each of the $2^H$ states; state $i$ has cause $h$ active where bit $h$
 /// of $i$ is set.
 #[derive(Debug, Clone)]
 pub struct States {
@@ -47,7 +47,7 @@ impl States {
         }
     }
 
-    /// $\tilde\eta_d(\vec s, \Theta)$ (Eqn. 38) for all columns.
+    /// $\tilde\eta_d(\vec s, \Theta)$ (Eqn. 43) for all columns.
     pub(super) fn eta(&self, tables: &Tables, state: usize, columns: &Columns) -> Vec<f64> {
         match &self.assignment {
             Assignment::Winner(winner) => {
@@ -94,7 +94,7 @@ impl States {
     }
 
     /// Gives the sums over states to the causes that own the columns in them: $\sum_n\mathbb E\lbrack \mathcal A_{dh}\rbrack $ and
-    /// $\sum_n\mathbb E\lbrack \mathcal A_{dh}\rbrack  T_l(y_d^{(n)})$, the denominator and numerator of Eqn. 41.
+    /// $\sum_n\mathbb E\lbrack \mathcal A_{dh}\rbrack  T_l(y_d^{(n)})$, the denominator and numerator of Eqn. 47.
     ///
     /// `columns` are those of the statistics that were summed.
     pub fn distribute(&self, columns: &Columns, sums: &StateSums) -> Moments {
