@@ -72,6 +72,20 @@ pub enum Error {
         column: usize,
     },
 
+    /// A column whose scatter is lost in the rounding of its mean.
+    #[error(
+        "column {column}: the values scatter so little about {mean} that `{family}` cannot tell how much; \
+         subtract a constant from the column, or drop it if all its values are equal"
+    )]
+    TooFarFromZero {
+        /// Zero-based column.
+        column: usize,
+        /// The mean of the column, as the family sees it.
+        mean: f64,
+        /// The family of the column.
+        family: String,
+    },
+
     /// Two things that should have the same size do not.
     #[error("{what}: expected {expected}, found {found}")]
     Shape {

@@ -232,6 +232,10 @@ fn bad_input_is_refused_with_a_reason() {
     assert!(matches!(refused(poisson(2).init(other), &y), Error::Shape { .. }));
     assert!(matches!(refused(poisson(2).background(Background::fixed(&[-1.0])), &y), Error::OutsideDomain { .. }));
     assert!(matches!(refused(poisson(2).background(Background::fixed(&[1.0; 7])), &y), Error::Shape { .. }));
+    let far = Em::new(1).family_named("gaussian").unwrap();
+    let years = array![[1.0, 1.6e9], [2.0, 1.6e9 + 1.0], [4.0, 1.6e9 + 3.0]];
+    assert!(matches!(far.fit(&years).unwrap_err(), Error::TooFarFromZero { column: 1, .. }));
+    assert!(matches!(refused(poisson(2), &array![[1.0, 1e200], [0.0, 3.0]]), Error::TooExtreme { column: 1, .. }));
     let w = vec![array![[1.0, 2.0]]];
     let new = |pi: Array1<f64>, w: Vec<Array2<f64>>| {
         Model::new(family("poisson").unwrap(), pi, w, Background::fixed(&[1.0])).unwrap_err()

@@ -17,7 +17,7 @@ use crate::special::HALF_LN_TWO_PI;
 /// $$ \vec\Phi(\vec w) = \frac{1}{2(w_2-w_1^2)} (2w_1, -1)^T \ \text{(Eqn. 13)}, \qquad F(\vec w) = w_1 $$
 ///
 /// The variance is $w_2 - w_1^2$ (appendix B.1), so a column whose mean is $10^k$ standard deviations away from zero
-/// loses $2k$ of its 16 digits: subtract a constant from such a column.
+/// loses $2k$ of its 16 digits; training refuses a column with fewer than six left.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Gaussian;
 
@@ -71,6 +71,11 @@ pub(super) fn project(w: &mut [f64]) {
     if w[1] - w[0] * w[0] < SMALLEST_RELATIVE_VARIANCE * w[1] {
         w[1] = (w[0] * w[0] / (1.0 - 4.0 * SMALLEST_RELATIVE_VARIANCE)).max(SMALLEST_SECOND_MOMENT);
     }
+}
+
+/// Whether fewer than six digits of the variance are left: the mean is more than 30,000 standard deviations from zero.
+pub(super) fn loses_digits(w: &[f64]) -> bool {
+    w[1] - w[0] * w[0] < 1e-9 * w[1]
 }
 
 /// Holds the mean (first dictionary) or the variance (second) rather than $\mathbb E\lbrack y\rbrack $ and $\mathbb E\lbrack y^2\rbrack $: with
@@ -129,6 +134,9 @@ impl Family for Gaussian {
     }
     fn project(&self, w: &mut [f64]) {
         project(w);
+    }
+    fn loses_digits(&self, w: &[f64]) -> bool {
+        loses_digits(w)
     }
     fn sample(&self, eta: &[f64], rng: &mut dyn Rng) -> f64 {
         let variance = -0.5 / eta[1];

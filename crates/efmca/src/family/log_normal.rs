@@ -66,6 +66,9 @@ impl Family for LogNormal {
     fn project(&self, w: &mut [f64]) {
         gaussian::project(w);
     }
+    fn loses_digits(&self, w: &[f64]) -> bool {
+        gaussian::loses_digits(w)
+    }
     fn sample(&self, eta: &[f64], rng: &mut dyn Rng) -> f64 {
         representable(Gaussian.sample(eta, rng).exp())
     }

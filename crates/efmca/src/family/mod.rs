@@ -167,6 +167,11 @@ pub trait Family: Debug + Send + Sync {
     /// Only values that no finite data set of more than one value gives are moved.
     fn project(&self, w: &mut [f64]);
 
+    /// Whether the statistics of a column with average `w` have lost what the family wants to know of it to rounding.
+    fn loses_digits(&self, _w: &[f64]) -> bool {
+        false
+    }
+
     /// Draws one value. It always lies in the support, also where the exact value would underflow.
     fn sample(&self, eta: &[f64], rng: &mut dyn Rng) -> f64;
 

@@ -65,11 +65,23 @@ impl Statistics {
 
     /// An error if there is a column of which nothing can be learned.
     pub(crate) fn check_learnable(&self) -> Result<()> {
-        let seen = |d: usize| self.present.as_ref().is_none_or(|present| present.column(d).dot(&self.weights) > 0.0);
-        match (0..self.columns.d()).find(|d| !seen(*d)) {
-            Some(column) => Err(Error::EmptyColumn { column }),
-            None => Ok(()),
+        let sums = self.t.t().dot(&self.weights);
+        for (column, family, span) in self.columns.iter() {
+            let count = self.count(column);
+            if count <= 0.0 {
+                return Err(Error::EmptyColumn { column });
+            }
+            let w: Vec<f64> = span.map(|k| sums[k] / count).collect();
+            if family.loses_digits(&w) {
+                return Err(Error::TooFarFromZero { column, mean: w[0], family: family.spec() });
+            }
         }
+        Ok(())
+    }
+
+    /// The weight of the rows in which column `d` is there.
+    fn count(&self, d: usize) -> f64 {
+        self.present.as_ref().map_or(self.total_weight(), |present| present.column(d).dot(&self.weights))
     }
 
     /// $N$, the number of rows.
@@ -87,10 +99,7 @@ impl Statistics {
     pub fn column_means(&self) -> Array1<f64> {
         let mut means = self.t.t().dot(&self.weights);
         for (d, family, span) in self.columns.iter() {
-            let count = match &self.present {
-                Some(present) => present.column(d).dot(&self.weights),
-                None => self.total_weight(),
-            };
+            let count = self.count(d);
             let mut w: Vec<f64> = span.clone().map(|k| if count > 0.0 { means[k] / count } else { 0.0 }).collect();
             family.project(&mut w);
             means.slice_mut(ndarray::s![span]).assign(&Array1::from(w));
