@@ -91,8 +91,8 @@ Every run has a data set of its own. The settings:
   much), π at 0.3, 50 iterations with one M-step each; no guard, no annealing. A picture without any bar has mean zero,
   as the paper's max over nothing says; 10⁻⁶ keeps it inside the domain.
 - *paper, smooth maximum*: the same with the smooth maximum of the paper's appendix at the exponent it names, ρ = 21, in
-  all iterations, and noise of 0.1; judged by the log-likelihood of the true maximum. A picture without bars is dark
-  like the space between bars.
+  all iterations, and noise of 0.1; judged by the log-likelihood of the true maximum, which is not followed during
+  training, so that its dips are not counted. A picture without bars is dark like the space between bars.
 - *recommended*: 20 starts of 10 iterations, the best goes on to at most 100; guarded steps; a learned background.
 
 A rate of p % over 100 runs has a standard error of √(p(100-p)/100): about 4.5 for E-MCA and B-MCA and 3.8 for P-MCA, in

@@ -143,6 +143,8 @@ pub(super) struct Outcome {
     pub(super) recovered: bool,
     pub(super) dips: usize,
     pub(super) largest_dip: f64,
+    /// The log-likelihood before each iteration and at the end; it is drawn, and too long for the JSON.
+    #[serde(skip)]
     pub(super) curve: Vec<f64>,
 }
 
