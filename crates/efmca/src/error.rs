@@ -98,7 +98,9 @@ pub enum Error {
     },
 
     /// A row weight that is negative or not finite, or weights that are all zero.
-    #[error("row {row}: the weight is {value}; weights must be finite and not negative, and one at least positive")]
+    #[error(
+        "row {row}: the weight is {value}; weights must be finite and not negative, one at least positive, and their sum below 1e100"
+    )]
     Weight {
         /// Zero-based row.
         row: usize,

@@ -37,7 +37,7 @@
 //! | [`mod@family`] | one distribution: $\vec T$, $h$, $A$, $\vec\Phi$, $F$ | Sec. 2 |
 //! | [`model`] | $\Theta = (\vec\pi, W^{(1)}, \ldots, W^{(L)})$, the maximum, the background | Sec. 3 and 6 |
 //! | [`posterior`] | which states explain a row | Sec. 5 |
-//! | [`em`] | Theorems 1 and 2: moments, M-step, schedules, starts | Sec. 5.1 |
+//! | [`em`] | Theorems 1 and 2: moments, M-step, schedules, starts | Sec. 5.1 and 6 |
 //! | [`bars`] | the bars test | Sec. 7.1 |
 //!
 //! The symbols of the paper keep their names: `pi`, `w`, `eta`, `t`, `log_h`, `a`, `phi`, `f`, `q`. Equation numbers are

@@ -99,6 +99,65 @@ fn pseudo_counts_pull_towards_the_average_and_keep_causes_inside() {
         fit.model.w_flat().iter().copied().fold(1.0, f64::min)
     };
     assert!(smallest(0.0) < 1e-4 && smallest(0.5) > 1e-3, "{} {}", smallest(0.0), smallest(0.5));
+    // the guard counts them as data: from the maximum likelihood it lets the step towards the average pass
+    let em = || Em::new(4).family_named("bernoulli").unwrap().iterations(200).revive(false);
+    let start = em().seed(1).fit(&y).unwrap().model;
+    let again = |guard: bool| em().init(Init::Model(Box::new(start.clone()))).pseudo_count(5.0).guard(guard).fit(&y);
+    let (guarded, plain) = (again(true).unwrap().model, again(false).unwrap().model);
+    let moved = |model: &Model| (model.w_flat() - start.w_flat()).iter().fold(0.0, |max, d| f64::max(max, d.abs()));
+    assert!(moved(&guarded) > 0.2 && moved(&plain) > 0.2, "{} {}", moved(&guarded), moved(&plain));
+}
+
+#[test]
+fn weights_have_no_unit() {
+    let truth = bars_truth();
+    let y = truth.sample(300, 2).y;
+    let fit = |weight: f64| em().seed(3).iterations(30).fit_weighted(&y, &Array1::from_elem(300, weight)).unwrap();
+    let one = fit(1.0);
+    for weight in [1e-15, 1.0 / 300.0, 1e6] {
+        let other = fit(weight);
+        assert!(
+            (other.log_likelihood / weight - one.log_likelihood).abs() < 1e-6 * one.log_likelihood.abs(),
+            "{weight}"
+        );
+        assert_eq!(other.history.iter().map(|step| step.revived).sum::<usize>(), 0);
+    }
+    // rows without weight are not there, at the start neither
+    let longer = ndarray::concatenate![ndarray::Axis(0), y, Array2::from_elem((200, 9), 1e6)];
+    let weights = Array1::from_shape_fn(500, |n| if n < 300 { 1.0 } else { 0.0 });
+    let start = Init::Rows { share: 0.3 };
+    let (a, b) = (
+        em().seed(3).init(start.clone()).fit(&y).unwrap(),
+        em().seed(3).init(start).fit_weighted(&longer, &weights).unwrap(),
+    );
+    assert!((a.log_likelihood - b.log_likelihood).abs() < 1e-6 * a.log_likelihood.abs());
+}
+
+#[test]
+fn what_is_held_is_not_revived_and_not_warmed() {
+    let truth = bars_truth();
+    let y = truth.sample(200, 6).y;
+    let mut w = truth.w(0);
+    w.row_mut(5).fill(1e-6);
+    let start = Model::new(family("poisson").unwrap(), truth.pi().clone(), vec![w], Background::fixed(&[1.0])).unwrap();
+    let em = em().init(Init::Model(Box::new(start.clone()))).iterations(9);
+    let fit = em.hold(Hold::always(Held::W(0))).hold(Hold::always(Held::Pi)).fit(&y).unwrap();
+    assert_eq!((fit.model.w(0), fit.model.pi()), (start.w(0), start.pi()));
+    let warm = Em::new(6).family_named("poisson").unwrap().pi_init(0.2, 0.2).hold(Hold::always(Held::Pi)).warm_start(5);
+    assert!(warm.fit(&y).unwrap().model.pi().iter().all(|pi| *pi == 0.2));
+}
+
+#[test]
+fn the_ends_of_the_numbers_do_not_overflow() {
+    let y = bars_truth().sample(50, 1).y;
+    let never = |_: &efmca::em::Progress<'_>| ControlFlow::Break(());
+    let em = em()
+        .iterations(usize::MAX)
+        .hold(Hold { what: Held::Pi, from: 0, until: usize::MAX - 1 })
+        .temperature(Schedule::Linear { from: 2.0, to: 1.0, until: usize::MAX });
+    assert!(em.fit_observed(&y, None, &mut |progress| never(progress)).is_ok());
+    assert!(family(&("hurdle-".repeat(100_000) + "gamma")).is_err());
+    assert!(family("hurdle-pareto:xm=2").is_err());
 }
 
 #[test]

@@ -121,7 +121,7 @@ impl Recipe {
             .guard(self.guard)
             .seed(seed);
         let em = match self.rho {
-            Some(rho) => em.rho(Schedule::Linear { from: rho, to: rho, until: self.iterations }),
+            Some(rho) => em.rho(Schedule::Constant(rho)),
             None => em,
         };
         Ok(if self.is_paper {

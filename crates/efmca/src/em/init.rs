@@ -25,7 +25,8 @@ pub enum Init {
         /// The share of the row, between 0 and 1.
         share: f64,
     },
-    /// The parameters of a model that is there already.
+    /// The parameters of a model that is there already: all of them, its priors and its background too, whatever else
+    /// is set about the start.
     Model(Box<Model>),
 }
 
@@ -59,11 +60,12 @@ pub(super) fn dictionaries(
     rng: &mut ChaCha8Rng,
 ) -> Array2<f64> {
     let mut w = Array2::zeros((h, statistics.columns.k()));
+    let rows = statistics.weighty_rows();
     for mut row in w.outer_iter_mut() {
         let profile = match init {
-            Init::MeanNoise { scale } => mean_noise(*scale, statistics, average, rng),
+            Init::MeanNoise { scale } => mean_noise(*scale, statistics, average, &rows, rng),
             Init::Rows { share } => {
-                let n = rng.random_range(0..statistics.n());
+                let n = rows[rng.random_range(0..rows.len())];
                 mixed_row(statistics, average, n, *share)
             }
             Init::Model(_) => average.clone(),
@@ -73,19 +75,25 @@ pub(super) fn dictionaries(
     w
 }
 
-fn mean_noise(scale: f64, statistics: &Statistics, average: &Array1<f64>, rng: &mut ChaCha8Rng) -> Array1<f64> {
+fn mean_noise(
+    scale: f64,
+    statistics: &Statistics,
+    average: &Array1<f64>,
+    rows: &[usize],
+    rng: &mut ChaCha8Rng,
+) -> Array1<f64> {
     let mut w = average.clone();
     for (d, family, span) in statistics.columns.iter() {
         if span.len() == 1 {
             let z: f64 = StandardNormal.sample(rng);
             w[span.start] += scale * z * deviation(statistics, average, d, span.start);
         } else {
-            let rows = (1.0 / (scale * scale)).ceil().clamp(1.0, statistics.n() as f64) as usize;
-            for _ in 0..rows {
-                let n = rng.random_range(0..statistics.n());
+            let count = (1.0 / (scale * scale)).ceil().clamp(1.0, rows.len() as f64) as usize;
+            for _ in 0..count {
+                let n = rows[rng.random_range(0..rows.len())];
                 if statistics.present.as_ref().is_none_or(|present| present[[n, d]] > 0.0) {
                     for k in span.clone() {
-                        w[k] += (statistics.t[[n, k]] - average[k]) / rows as f64;
+                        w[k] += (statistics.t[[n, k]] - average[k]) / count as f64;
                     }
                 }
             }
@@ -117,7 +125,8 @@ pub(super) fn weak_half(statistics: &Statistics, average: &Array1<f64>) -> Array
             family.project(&mut entry);
             family.dominance(&entry)
         };
-        let mut rows: Vec<(f64, usize)> = (0..statistics.n()).filter(there).map(|n| (dominance(n), n)).collect();
+        let mut rows: Vec<(f64, usize)> =
+            statistics.weighty_rows().into_iter().filter(there).map(|n| (dominance(n), n)).collect();
         rows.sort_by(|a, b| a.0.total_cmp(&b.0));
         let half = &rows[..rows.len().div_ceil(2)];
         for k in span.clone() {

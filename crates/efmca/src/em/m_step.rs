@@ -20,9 +20,11 @@ pub(super) struct MStep<'a> {
     /// For each $l$, whether $W^{(l)}$ is held.
     pub(super) hold_w: Vec<bool>,
     pub(super) hold_background: bool,
+    /// The weight of an average row.
+    pub(super) mean_weight: f64,
 }
 
-/// An entry that owns less than this many rows keeps its parameters.
+/// An entry that owns less than this many average rows keeps its parameters.
 const NOTHING: f64 = 1e-12;
 
 impl MStep<'_> {
@@ -52,7 +54,7 @@ impl MStep<'_> {
         let mut t_bar = vec![0.0; columns.l_max()];
         for (d, family, span) in columns.iter() {
             let count = moments.assigned[[h, d]] + self.pseudo_count;
-            if count < NOTHING {
+            if count < NOTHING * self.mean_weight {
                 continue;
             }
             let t_bar = &mut t_bar[..span.len()];
@@ -93,6 +95,17 @@ impl MStep<'_> {
 const HALVINGS: i32 = 6;
 
 impl MStep<'_> {
+    /// The pseudo-counts are data too: $\kappa$ rows with average statistics for every cause.
+    fn add_pseudo_counts(&self, model: &Model, tables: &Tables, objectives: &mut [f64]) {
+        let causes = model.h() + usize::from(model.background_learned);
+        for (d, _, span) in model.columns().iter() {
+            for h in 0..causes {
+                let inner: f64 = span.clone().map(|k| tables.eta[[h, k]] * self.average[k]).sum();
+                objectives[d] += self.pseudo_count * (inner - tables.a[[h, d]]);
+            }
+        }
+    }
+
     /// Makes the step non-decreasing.
     ///
     /// The update uses the old winners, so the new winners can make the bound dip (the paper's Eqns. 30-31 hold at the
@@ -101,14 +114,17 @@ impl MStep<'_> {
     /// every point on the way is a legal one; what is held stays held.
     fn guarded(&self, old: &Model, new: &mut Model, posterior: &Exact, sums: &StateSums) {
         let columns = old.columns();
-        let floor = posterior.states().column_objectives(posterior.tables(), columns, sums);
+        let mut floor = posterior.states().column_objectives(posterior.tables(), columns, sums);
+        self.add_pseudo_counts(old, posterior.tables(), &mut floor);
         let target = new.clone();
         for halving in 1..=HALVINGS + 1 {
             let tables = Tables::new(new);
-            let reached = States::new(new, &tables).column_objectives(&tables, columns, sums);
+            let mut reached = States::new(new, &tables).column_objectives(&tables, columns, sums);
+            self.add_pseudo_counts(new, &tables, &mut reached);
             let share = if halving > HALVINGS { 0.0 } else { 0.5f64.powi(halving) };
             let mut fallen = false;
-            for (d, family, span) in columns.iter().filter(|(d, _, _)| reached[*d] < floor[*d]) {
+            for (d, family, span) in columns.iter().filter(|(d, _, _)| reached[*d] < floor[*d] || reached[*d].is_nan())
+            {
                 fallen = true;
                 for h in 0..=old.h() {
                     let (old, target) = (&old.profile(h)[span.clone()], &target.profile(h)[span.clone()]);

@@ -6,10 +6,10 @@ use ndarray::Array1;
 
 use super::init::mixed_row;
 use super::m_step::MStep;
-use super::{Em, Held};
+use super::{Em, Held, Schedule};
 use crate::error::Result;
-use crate::model::{Model, Statistics, Superposition};
-use crate::posterior::{Exact, States};
+use crate::model::{Model, Statistics};
+use crate::posterior::{Exact, StateSums, States};
 
 /// What one iteration found.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -103,12 +103,14 @@ impl Run<'_> {
             hold_pi: held(Held::Pi),
             hold_w: (0..self.statistics.columns.l_max()).map(|l| held(Held::W(l))).collect(),
             hold_background: held(Held::Background),
+            mean_weight: self.statistics.mean_weight(),
         }
     }
 
     /// The exponent of the smooth maximum in `iteration`, if it is still used.
     fn rho(&self, iteration: usize) -> Option<f64> {
-        self.em.rho.filter(|schedule| iteration < schedule.settles()).map(|schedule| schedule.at(iteration))
+        let still = |schedule: &Schedule| iteration < schedule.settles() || matches!(schedule, Schedule::Constant(_));
+        self.em.rho.filter(still).map(|schedule| schedule.at(iteration))
     }
 
     /// One E-step and one M-step.
@@ -116,39 +118,42 @@ impl Run<'_> {
         let iteration = self.history.len();
         let temperature = self.em.temperature.at(iteration);
         let rho = self.rho(iteration);
-        self.model.superposition = match rho {
-            Some(rho) => Superposition::Smooth { rho },
-            None => self.em.superposition,
-        };
+        let rule = self.em.superposition;
+        self.model.superposition = rho.map_or(rule, |rho| rule.smooth(rho));
         let posterior = Exact::new(&self.model)?;
         let sums = posterior.e_step(self.statistics, self.statistics, 1.0 / temperature)?;
         let m_step = self.m_step(iteration);
         let mut model = m_step.run(&self.model, &posterior, &sums, self.em.repeats, self.em.guard)?;
         model.superposition = self.em.superposition;
-        let may_revive = self.em.revive && 3 * (iteration + 1) < 2 * self.em.iterations;
-        let revived = if may_revive { self.revive(&mut model, &posterior, &sums)? } else { 0 };
+        let held = m_step.hold_w.contains(&true);
+        let may_revive = self.em.revive && !held && iteration + 1 < self.em.iterations / 3 * 2;
+        let hold_pi = m_step.hold_pi;
+        let revived = if may_revive { self.revive(&mut model, &posterior, &sums, hold_pi)? } else { 0 };
         self.model = model;
         self.history.push(Iteration { bound: sums.bound, temperature, rho, revived });
         Ok(())
     }
 
     /// Starts causes that own less than half a row anew, from the rows that are explained worst.
-    fn revive(&self, model: &mut Model, posterior: &Exact, sums: &crate::posterior::StateSums) -> Result<usize> {
+    fn revive(&self, model: &mut Model, posterior: &Exact, sums: &StateSums, hold_pi: bool) -> Result<usize> {
         let states: &States = posterior.states();
         let moments = states.distribute(model.columns(), sums);
         let owned = |h: usize| moments.assigned.row(h).iter().copied().fold(0.0, f64::max);
-        let dead: Vec<usize> = (0..model.h()).filter(|h| owned(*h) < 0.5).collect();
+        let dead: Vec<usize> = (0..model.h()).filter(|h| owned(*h) < 0.5 * self.statistics.mean_weight()).collect();
         if dead.is_empty() {
             return Ok(0);
         }
         let fits = posterior.log_likelihoods(self.statistics)?;
-        let mut rows: Vec<usize> = (0..fits.len()).filter(|n| self.statistics.weights[*n] > 0.0).collect();
+        let mut rows = self.statistics.weighty_rows();
         rows.sort_by(|a, b| fits[*a].total_cmp(&fits[*b]));
-        for (h, row) in dead.iter().zip(rows) {
-            model.w.row_mut(*h).assign(&mixed_row(self.statistics, self.average, row, 0.5));
-            model.pi[*h] = self.em.default_pi();
+        let revived = dead.len().min(rows.len());
+        for (h, row) in dead.into_iter().zip(rows) {
+            model.w.row_mut(h).assign(&mixed_row(self.statistics, self.average, row, 0.5));
+            if !hold_pi {
+                model.pi[h] = self.em.default_pi();
+            }
         }
-        Ok(dead.len())
+        Ok(revived)
     }
 
     /// Whether the last three iterations changed nothing.
@@ -160,8 +165,8 @@ impl Run<'_> {
         let settled = self.em.temperature.settles().max(self.em.rho.map_or(0, |schedule| schedule.settles()));
         let held_until = self.em.holds.iter().map(|hold| hold.until).filter(|until| *until < usize::MAX).max();
         let last = &self.history[count - 4..];
-        count > settled + 3
-            && count > held_until.unwrap_or(0) + 3
+        count > settled.saturating_add(3)
+            && count > held_until.unwrap_or(0).saturating_add(3)
             && last.iter().all(|step| step.revived == 0)
             && last
                 .windows(2)

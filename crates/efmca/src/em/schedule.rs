@@ -35,7 +35,8 @@ impl Schedule {
         match self {
             Schedule::Constant(value) => value,
             Schedule::Linear { from, to, until } => from + (to - from) * share(until),
-            Schedule::Geometric { from, to, until } => from * (to / from).powf(share(until)),
+            Schedule::Geometric { to, until, .. } if iteration >= until => to,
+            Schedule::Geometric { from, to, until } => (from.ln() + (to.ln() - from.ln()) * share(until)).exp(),
         }
     }
 
@@ -103,6 +104,7 @@ mod tests {
         assert_eq!([linear.at(0), linear.at(3), linear.at(9), linear.at(50)], [10.0, 7.0, 1.0, 1.0]);
         let geometric = Schedule::Geometric { from: 8.0, to: 1.0, until: 3 };
         assert!((geometric.at(1) - 4.0).abs() < 1e-12 && geometric.at(3) == 1.0);
+        assert_eq!(Schedule::Geometric { from: 49.0, to: 1.0, until: 5 }.at(5), 1.0);
         let sudden = Schedule::Linear { from: 5.0, to: 2.0, until: 0 };
         assert_eq!(sudden.at(0), 2.0);
         assert!(Schedule::Constant(0.0).check("rho").is_err());

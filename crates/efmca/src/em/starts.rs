@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use super::init::{dictionaries, weak_half};
 use super::m_step::MStep;
 use super::run::{Fit, Progress, Run};
-use super::{Em, Init};
+use super::{Em, Held, Init};
 use crate::error::Result;
 use crate::family::Gaussian;
 use crate::model::{Background, Columns, Model, Statistics};
@@ -46,7 +46,8 @@ impl Em {
             Ok(Run { em: self, statistics: &statistics, average: &average, model, history: Vec::new() })
         };
         // The best start is run again from its beginning, so that the observer sees all of it.
-        let mut run = begin(if self.starts == 1 { 0 } else { self.best_start(begin)? })?;
+        let mut run =
+            begin(if self.starts == 1 || matches!(self.init, Init::Model(_)) { 0 } else { self.best_start(begin)? })?;
         let stop = run.advance(self.iterations, observer)?;
         let log_likelihood = run.log_likelihood()?;
         Ok(Fit { model: run.model, log_likelihood, history: run.history, stop, weight: statistics.total_weight() })
@@ -63,14 +64,21 @@ impl Em {
                 run.log_likelihood()
             })
             .collect();
-        let mut best = (f64::NEG_INFINITY, 0);
+        // a start that fails loses to those that do not
+        let mut best = None;
+        let mut failure = None;
         for (start, bound) in bounds.into_iter().enumerate() {
-            let bound = bound?;
-            if bound > best.0 {
-                best = (bound, start);
+            match bound {
+                Ok(bound) if best.is_none_or(|(highest, _)| bound > highest) => best = Some((bound, start)),
+                Ok(_) => {}
+                Err(error) => failure = failure.or(Some(error)),
             }
         }
-        Ok(best.1)
+        match (best, failure) {
+            (Some((_, start)), _) => Ok(start),
+            (None, Some(error)) => Err(error),
+            (None, None) => Ok(0),
+        }
     }
 
     fn initial_model(
@@ -125,6 +133,8 @@ impl Em {
             warm_start: 0,
             // a column of equal values has no variance of its own
             pseudo_count: self.pseudo_count.max(1e-3),
+            // what is held belongs to the target family
+            holds: Vec::new(),
             ..self.clone()
         };
         let gaussian_average = gaussian.column_means();
@@ -139,9 +149,10 @@ impl Em {
             pseudo_count: self.pseudo_count.max(1e-3),
             average,
             smallest_pi: self.smallest_pi,
-            hold_pi: false,
+            hold_pi: self.holds.iter().any(|hold| hold.applies(Held::Pi, 0)),
             hold_w: vec![false; statistics.columns.l_max()],
             hold_background: false,
+            mean_weight: statistics.mean_weight(),
         };
         m_step.apply(&mut model, &moments);
         Ok(model)

@@ -18,8 +18,8 @@ pub struct Binomial {
     n: f64,
 }
 
-/// How close to 0 and 1 a probability may come.
-const SMALLEST_PROBABILITY: f64 = 1e-10;
+/// How close to 0 and n the mean may come.
+const SMALLEST_MEAN: f64 = 1e-10;
 
 pub(crate) const BERNOULLI: Entry = Entry {
     name: "bernoulli",
@@ -84,8 +84,9 @@ impl Family for Binomial {
         eta[0].is_finite()
     }
     fn project(&self, w: &mut [f64]) {
-        let margin = self.n * SMALLEST_PROBABILITY;
-        w[0] = w[0].max(margin).min(self.n - margin);
+        // above, n minus the margin must still be less than n
+        let below_n = self.n - f64::max(SMALLEST_MEAN, 4.0 * f64::EPSILON * self.n);
+        w[0] = w[0].clamp(SMALLEST_MEAN, below_n);
     }
     fn sample(&self, eta: &[f64], rng: &mut dyn Rng) -> f64 {
         match rand_distr::Binomial::new(self.n as u64, logistic(eta[0])) {

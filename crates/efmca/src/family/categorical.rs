@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 /// $$ \vec T = \text{one-hot of the first } K-1,\ \eta_k = \log\frac{p_k}{p_{K-1}},\ A = \log\Big(1 + \sum_{k<K-1} e^{\eta_k}\Big),\ F(\vec w) = \sum_k v_k p_k $$
 ///
 /// The scores are $v_k = k$ unless given, and they order the causes. For categories without an order
-/// (`order=nominal`) the dominance is $\sum_k p_k\log p_k$: the more decided cause wins.
+/// (`order=nominal`) the dominance is the information $\log K + \sum_k p_k\log p_k$: the more decided cause wins.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Categorical {
     scores: Vec<f64>,
@@ -122,7 +122,11 @@ impl Family for Categorical {
         self.scores.get(y as usize).copied().unwrap_or(f64::NAN)
     }
     fn dominance(&self, w: &[f64]) -> f64 {
-        if self.nominal { self.probabilities(w).map(|p| p * p.ln()).sum() } else { self.f(w) }
+        if !self.nominal {
+            return self.f(w);
+        }
+        let negative_entropy: f64 = self.probabilities(w).map(|p| p * p.ln()).sum();
+        (self.scores.len() as f64).ln() + negative_entropy
     }
     fn inside(&self, w: &[f64]) -> bool {
         self.probabilities(w).all(|p| p > 0.0 && p < 1.0)

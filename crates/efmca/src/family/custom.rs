@@ -66,7 +66,7 @@ use std::fmt::Debug;
 
 use rand::{Rng, RngExt};
 
-use super::expectation::{Panels, expectation};
+use super::expectation::{Panels, discrete_mode, expectation};
 use super::{Family, Measure, Parameter, Range, Support};
 use crate::dual::{Dual, Real};
 
@@ -275,9 +275,18 @@ impl<D: Definition<L>, const L: usize> Family for Custom<D, L> {
         let mut u: f64 = rng.random();
         match support.measure {
             Measure::Counting => {
-                // from the lower end upwards until the mass is used up
-                let mut y = if support.low.is_finite() { support.low } else { 0.0 };
-                while y < support.high && y - support.low < 1e7 {
+                // from the lower end, or from where the mass begins, upwards until it is used up
+                let mut y = support.low;
+                if !y.is_finite() {
+                    let mode = discrete_mode(&support, &log_density);
+                    let mut step = 1.0;
+                    while log_density(mode - step) > log_density(mode) - 45.0 && step < 1e9 {
+                        step *= 2.0;
+                    }
+                    y = mode - step;
+                }
+                let start = y;
+                while y < support.high && y - start < 1e7 {
                     u -= log_density(y).exp();
                     if u <= 0.0 {
                         break;

@@ -17,7 +17,7 @@ use crate::special::{digamma, ln_gamma, log_minus_digamma, trigamma};
 /// $$ \vec T = (y, \log y),\ \vec\eta = (-\beta, \alpha-1),\ A = \log\Gamma(\eta_2+1) - (\eta_2+1)\log(-\eta_1),\ F(\vec w) = w_1 $$
 ///
 /// $\vec\Phi$ solves $\log\alpha - \psi(\alpha) = \log w_1 - w_2$ by Newton's method inside the bracket
-/// $\frac1{2s} < \alpha < \frac1s$, $s$ the right-hand side. (The paper's two-term digamma, Eqn. 78, is 13 % off at
+/// $\frac1{2s} < \alpha < \frac1s$, $s$ the right-hand side. (The paper's two-term digamma, Eqn. 77, is 13 % off at
 /// shape 1.) At shape $\alpha$ the difference $s \approx 1/2\alpha$ is small, so $\alpha$ is known to about
 /// $2\alpha |w_2| \varepsilon$ relative.
 #[derive(Debug, Clone, Copy, PartialEq)]

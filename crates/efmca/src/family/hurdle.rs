@@ -43,13 +43,23 @@ impl Hurdle {
     /// Zeros and, above them, the family that `inner` names.
     pub(super) fn parse(inner: &str) -> Result<SharedFamily> {
         let spec = format!("hurdle-{inner}");
+        if inner.starts_with("hurdle") {
+            return Err(Error::FamilyParameter {
+                family: "hurdle".into(),
+                problem: "a hurdle cannot stand above a hurdle; only positive values may stand there".into(),
+            });
+        }
         let positive: SharedFamily =
             if inner == "poisson" { Arc::new(ZeroTruncatedPoisson) } else { registry::family(inner)? };
         let support = positive.support();
-        if support.contains(0.0) || support.low < 0.0 {
+        // a density has to start right above zero; counts start at one
+        let starts = if support.measure == Measure::Counting { support.low == 1.0 } else { support.low == 0.0 };
+        if support.contains(0.0) || !starts {
             return Err(Error::FamilyParameter {
                 family: spec,
-                problem: format!("`{inner}` allows {support}, but above a hurdle only positive values may stand"),
+                problem: format!(
+                    "`{inner}` allows {support}, but above a hurdle only positive values from zero on may stand"
+                ),
             });
         }
         let spec = match positive.spec().as_str() {
@@ -106,9 +116,8 @@ impl Family for Hurdle {
         w[0] * self.positive.f(&Self::conditional(w))
     }
     fn dominance(&self, w: &[f64]) -> f64 {
-        let mean = self.f(w);
-        // An infinite mean has no order among its like; the positive part's own dominance has.
-        if mean.is_finite() { mean } else { self.positive.dominance(&Self::conditional(w)) }
+        // the mean, or what stands for it where the positive part has an infinite one
+        w[0] * self.positive.dominance(&Self::conditional(w))
     }
     fn inside(&self, w: &[f64]) -> bool {
         w[0] > 0.0 && w[0] < 1.0 && self.positive.inside(&Self::conditional(w))

@@ -50,10 +50,6 @@ impl Family for LogNormal {
     fn f(&self, w: &[f64]) -> f64 {
         (w[0] + 0.5 * (w[1] - w[0] * w[0])).exp()
     }
-    fn dominance(&self, w: &[f64]) -> f64 {
-        // The same order as the mean, without its overflow.
-        w[0] + 0.5 * (w[1] - w[0] * w[0])
-    }
     fn inside(&self, w: &[f64]) -> bool {
         Gaussian.inside(w)
     }

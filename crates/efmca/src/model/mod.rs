@@ -111,7 +111,7 @@ impl Model {
 
     /// The same model with another superposition rule.
     pub fn with_superposition(mut self, superposition: Superposition) -> Result<Model> {
-        if let Superposition::Smooth { rho } = superposition
+        if let Some(rho) = superposition.rho()
             && !(rho > 0.0 && rho.is_finite())
         {
             return Err(Error::setting("rho", rho, "the exponent of the smooth maximum must be positive"));

@@ -21,6 +21,8 @@ pub struct Statistics {
     pub(crate) log_h: Array1<f64>,
     /// A weight for each row; one unless given.
     pub(crate) weights: Array1<f64>,
+    /// The largest magnitude of each of the $K$ statistics.
+    pub(crate) largest: Vec<f64>,
 }
 
 impl Statistics {
@@ -60,7 +62,9 @@ impl Statistics {
             }
         }
         let present = missing.then(|| y.mapv(|value| if value.is_nan() { 0.0 } else { 1.0 }));
-        Ok(Statistics { columns: columns.clone(), t, present, log_h, weights: checked_weights(rows, weights)? })
+        let largest = t.columns().into_iter().map(|t| t.iter().fold(0.0, |max, t| f64::max(max, t.abs()))).collect();
+        let weights = checked_weights(rows, weights)?;
+        Ok(Statistics { columns: columns.clone(), t, present, log_h, weights, largest })
     }
 
     /// An error if there is a column of which nothing can be learned.
@@ -94,6 +98,16 @@ impl Statistics {
         self.weights.sum()
     }
 
+    /// The rows that count.
+    pub(crate) fn weighty_rows(&self) -> Vec<usize> {
+        (0..self.n()).filter(|n| self.weights[*n] > 0.0).collect()
+    }
+
+    /// The weight of an average row, for what is measured in rows.
+    pub(crate) fn mean_weight(&self) -> f64 {
+        self.total_weight() / self.n() as f64
+    }
+
     /// The weighted mean of $T$ over the values that are there, for each of the $K$ statistics: the M-step of a model
     /// with a single cause. It lies inside every family's mean domain or is moved there.
     pub fn column_means(&self) -> Array1<f64> {
@@ -116,7 +130,7 @@ fn checked_weights(rows: usize, weights: Option<&Array1<f64>>) -> Result<Array1<
     if let Some(row) = weights.iter().position(|w| !w.is_finite() || *w < 0.0) {
         return Err(Error::Weight { row, value: weights[row] });
     }
-    if weights.sum() <= 0.0 {
+    if weights.sum() <= 0.0 || weights.sum() > 1e100 {
         return Err(Error::Weight { row: 0, value: weights[0] });
     }
     Ok(weights.clone())

@@ -14,13 +14,20 @@ pub enum Superposition {
     /// The same with $|M_{dh}|$, for signed data.
     MaxMagnitude,
     /// The smooth maximum of the paper's appendix (C.1), for annealing. The causes share an observable with weights
-    /// $$ \mathcal A\_{dh}^\rho(\vec s, \Theta) = \frac{s\_h |M\_{dh}|^\rho}{\sum\_{h'} s\_{h'} |M\_{dh'}|^\rho} $$
+    /// $$ \mathcal A\_{dh}^\rho(\vec s, \Theta) = \frac{s\_h M\_{dh}^\rho}{\sum\_{h'} s\_{h'} M\_{dh'}^\rho} $$
     /// and its mean parameters are
     /// $$ \bar W\_d^\rho = \Big(\sum\_h (W\_{dh}s\_h)^\rho\Big)^{1/\rho} $$
     /// where $M = W$ and $L = 1$ (Poisson, Bernoulli, …; moved back inside the domain where it leaves it), and
     /// $\sum\_h \mathcal A\_{dh}^\rho  \vec W\_{dh}$ for every other family, which has the same limit and never leaves
     /// the domain.
+    ///
+    /// A power needs something positive: a column in which some $M$ is negative is shifted until its smallest is zero.
     Smooth {
+        /// $\rho > 0$; the larger, the sharper.
+        rho: f64,
+    },
+    /// The same for the maximum magnitude, with $|M_{dh}|$.
+    SmoothMagnitude {
         /// $\rho > 0$; the larger, the sharper.
         rho: f64,
     },
@@ -30,8 +37,26 @@ impl Superposition {
     /// What is compared: the dominance or its magnitude.
     pub(crate) fn strength(self, dominance: f64) -> f64 {
         match self {
-            Superposition::Max => dominance,
-            Superposition::MaxMagnitude | Superposition::Smooth { .. } => dominance.abs(),
+            Superposition::Max | Superposition::Smooth { .. } => dominance,
+            Superposition::MaxMagnitude | Superposition::SmoothMagnitude { .. } => dominance.abs(),
+        }
+    }
+
+    /// The smooth version with exponent `rho`, which anneals to this rule.
+    pub(crate) fn smooth(self, rho: f64) -> Superposition {
+        match self {
+            Superposition::Max | Superposition::Smooth { .. } => Superposition::Smooth { rho },
+            Superposition::MaxMagnitude | Superposition::SmoothMagnitude { .. } => {
+                Superposition::SmoothMagnitude { rho }
+            }
+        }
+    }
+
+    /// The exponent, if this is a smooth rule.
+    pub(crate) fn rho(self) -> Option<f64> {
+        match self {
+            Superposition::Smooth { rho } | Superposition::SmoothMagnitude { rho } => Some(rho),
+            Superposition::Max | Superposition::MaxMagnitude => None,
         }
     }
 
@@ -41,6 +66,7 @@ impl Superposition {
             Superposition::Max => "max".into(),
             Superposition::MaxMagnitude => "max-magnitude".into(),
             Superposition::Smooth { rho } => format!("smooth:rho={rho}"),
+            Superposition::SmoothMagnitude { rho } => format!("smooth-magnitude:rho={rho}"),
         }
     }
 
@@ -49,8 +75,13 @@ impl Superposition {
             "max" => Some(Superposition::Max),
             "max-magnitude" => Some(Superposition::MaxMagnitude),
             other => {
-                let rho: f64 = other.strip_prefix("smooth:rho=")?.parse().ok()?;
-                (rho > 0.0 && rho.is_finite()).then_some(Superposition::Smooth { rho })
+                let (name, rho) = other.split_once(":rho=")?;
+                let rho = rho.parse().ok().filter(|rho: &f64| *rho > 0.0 && rho.is_finite())?;
+                match name {
+                    "smooth" => Some(Superposition::Smooth { rho }),
+                    "smooth-magnitude" => Some(Superposition::SmoothMagnitude { rho }),
+                    _ => None,
+                }
             }
         }
     }

@@ -85,7 +85,8 @@ impl Model {
         }
         let values = |name: String, shape: &[usize]| {
             let tensor = tensor(name)?;
-            if tensor.shape == shape && tensor.values.len() == shape.iter().product::<usize>() {
+            let size = shape.iter().try_fold(1usize, |size, side| size.checked_mul(*side));
+            if tensor.shape == shape && Some(tensor.values.len()) == size {
                 return Ok(&tensor.values);
             }
             Err(fail(format!("tensor `{}` has shape {:?} and should have {shape:?}", tensor.name, tensor.shape)))

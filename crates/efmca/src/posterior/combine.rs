@@ -2,7 +2,7 @@
 
 use ndarray::Array2;
 
-use crate::model::{Model, Superposition, Tables};
+use crate::model::{Model, Tables};
 
 /// Whether cause `h` takes column `d` from `best`, which comes before it.
 ///
@@ -18,17 +18,21 @@ pub(super) type Shares = Vec<(usize, f64)>;
 /// Finds out who owns what: the winner takes all, or the smooth maximum shares.
 pub(super) struct Owners<'a> {
     tables: &'a Tables,
-    /// $\rho$ and $\rho\log|M_{dh}|$: powers by logarithms, because $M^\rho$ overflows long before its share does.
+    /// $\rho$ and $\rho\log M_{dh}$: powers by logarithms, because $M^\rho$ overflows long before its share does.
     smooth: Option<(f64, Array2<f64>)>,
 }
 
 impl<'a> Owners<'a> {
     pub(super) fn new(model: &Model, tables: &'a Tables) -> Owners<'a> {
-        let smooth = match model.superposition() {
-            Superposition::Smooth { rho } => Some((rho, tables.strength.mapv(|strength| rho * strength.ln()))),
-            _ => None,
+        let logs = |rho: f64| {
+            let mut logs = tables.strength.clone();
+            for mut column in logs.columns_mut() {
+                let smallest = column.iter().copied().fold(0.0, f64::min);
+                column.mapv_inplace(|strength| rho * (strength - smallest).ln());
+            }
+            (rho, logs)
         };
-        Owners { tables, smooth }
+        Owners { tables, smooth: model.superposition().rho().map(logs) }
     }
 
     /// Puts the owners of column `d` into `shares`, given the active causes in ascending order.

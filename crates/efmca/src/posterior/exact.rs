@@ -10,7 +10,7 @@ use super::exp::exp_in_place;
 use super::product::{COLUMNS, add_product};
 use super::{LANES, States};
 use crate::error::{Error, Result};
-use crate::model::{Model, Statistics, Tables};
+use crate::model::{Columns, Model, Statistics, Tables};
 
 /// The largest number of causes whose states can be enumerated.
 pub const LARGEST_EXACT_H: usize = 16;
@@ -113,8 +113,19 @@ impl Exact {
         &self.tables
     }
 
-    fn differences(&self, masked: bool) -> Differences {
-        Differences::new(self.model.columns(), &self.tables, &self.states, masked)
+    fn differences(&self, masked: bool, largest: Option<&[f64]>) -> Differences {
+        Differences::new(self.model.columns(), &self.tables, &self.states, masked, largest)
+    }
+
+    /// An error if `statistics` are not those of data for this model.
+    fn check(&self, statistics: &Statistics) -> Result<()> {
+        let specs = |columns: &Columns| columns.iter().map(|(_, family, _)| family.spec()).collect::<Vec<_>>();
+        let (mine, theirs) = (specs(self.model.columns()), specs(&statistics.columns));
+        if mine == theirs {
+            Ok(())
+        } else {
+            Err(Error::shape("families of the data", mine.join(" "), theirs.join(" ")))
+        }
     }
 
     fn block(&self) -> Block {
@@ -130,11 +141,15 @@ impl Exact {
     /// The E-step: posteriors $q \propto p(\vec s, \vec y)^\beta$ under `scored`, and their sums with the statistics
     /// `summed` (the same, unless one family's posteriors start another).
     pub fn e_step(&self, scored: &Statistics, summed: &Statistics, beta: f64) -> Result<StateSums> {
+        self.check(scored)?;
+        if summed.n() != scored.n() {
+            return Err(Error::shape("rows of the statistics to be summed", scored.n(), summed.n()));
+        }
         let (n, count) = (scored.n(), self.states.count());
         let entries = count * (summed.columns.k() + summed.columns.d() + 1);
         let chunks = (MOST_ENTRIES / entries).clamp(1, MOST_CHUNKS).min(n.div_ceil(SMALLEST_CHUNK));
         let chunk = n.div_ceil(chunks).next_multiple_of(LANES);
-        let differences = self.differences(scored.present.is_some());
+        let differences = self.differences(scored.present.is_some(), Some(&scored.largest));
         let parts: Vec<Result<StateSums>> = (0..n.div_ceil(chunk))
             .into_par_iter()
             .map_init(
@@ -205,8 +220,10 @@ impl Exact {
 
     /// Calls `see` with the lane, the number and the block of each row. What a row gives depends on no other row.
     fn each_block(&self, statistics: &Statistics, mut see: impl FnMut(usize, usize, &Block)) -> Result<()> {
-        // Masked whether or not anything is missing: a row must not change by a bit because another has a hole.
-        let differences = self.differences(true);
+        self.check(statistics)?;
+        // Masked and from scratch, whatever the data: a row must not change by a bit because another has a hole or is
+        // large.
+        let differences = self.differences(true, None);
         let mut block = self.block();
         for from in (0..statistics.n()).step_by(LANES) {
             let rows = from..(from + LANES).min(statistics.n());

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::StateSums;
 use super::combine::{Owners, Shares, beats};
 use crate::em::Moments;
-use crate::model::{Columns, Model, Superposition, Tables};
+use crate::model::{Columns, Model, Tables};
 
 /// $\mathcal A_{dh}(\vec s, \Theta)$ (Eqn. 29) for each of the $2^H$ states; state $i$ has cause $h$ active where bit $h$
 /// of $i$ is set.
@@ -26,10 +26,10 @@ enum Assignment {
 
 impl States {
     /// Every state of `model`.
-    pub fn new(model: &Model, tables: &Tables) -> States {
-        let assignment = match model.superposition() {
-            Superposition::Smooth { .. } => shared(model, tables),
-            _ => winners(model, tables),
+    pub(crate) fn new(model: &Model, tables: &Tables) -> States {
+        let assignment = match model.superposition().rho() {
+            Some(_) => shared(model, tables),
+            None => winners(model, tables),
         };
         States { count: 1 << model.h(), assignment }
     }
