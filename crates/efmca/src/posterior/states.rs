@@ -99,6 +99,8 @@ impl States {
     /// `columns` are those of the statistics that were summed.
     pub fn distribute(&self, columns: &Columns, sums: &StateSums) -> Moments {
         let (d, causes) = (columns.d(), self.count.ilog2() as usize);
+        let k = columns.k();
+        let (mut assigned, mut totals) = (vec![0.0; (causes + 1) * d], vec![0.0; (causes + 1) * k]);
         let mut moments = Moments::zeros(causes, columns);
         moments.weight = sums.weight;
         moments.bound = sums.bound;
@@ -106,12 +108,13 @@ impl States {
             for h in (0..causes).filter(|h| state >> h & 1 == 1) {
                 moments.active[h] += sums.q(state);
             }
+            let line = sums.line(state);
             for (column, _, span) in columns.iter() {
                 let there = sums.present(state, column);
                 let mut give = |h: usize, share: f64| {
-                    moments.assigned[[h, column]] += share * there;
-                    for k in span.clone() {
-                        moments.sums[[h, k]] += share * sums.t(state, k);
+                    assigned[h * d + column] += share * there;
+                    for (to, t) in totals[h * k..][span.clone()].iter_mut().zip(&line[span.clone()]) {
+                        *to += share * t;
                     }
                 };
                 match &self.assignment {
@@ -123,6 +126,9 @@ impl States {
                 }
             }
         }
+        // flat slices above, because this loop visits every state and column
+        moments.assigned.iter_mut().zip(assigned).for_each(|(to, value)| *to = value);
+        moments.sums.iter_mut().zip(totals).for_each(|(to, value)| *to = value);
         moments
     }
 
