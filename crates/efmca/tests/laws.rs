@@ -1,7 +1,5 @@
 //! The laws of an exponential family, written once and run over every example of the registry.
 
-use std::sync::Arc;
-
 use efmca::family::registry::entries;
 use efmca::family::{
     Family, Measure, Parameter, Range, SharedFamily, check, checked_phi, expectation, family, from_conventional,
@@ -61,9 +59,12 @@ fn mean_parameters(family: &dyn Family, eta: &[f64]) -> Vec<f64> {
     w
 }
 
-/// How far `phi` moves when each mean parameter is off by a few units in its last place. No algorithm that is given
-/// `w` as f64 can do better; it exceeds 1e-9 only at the far ends (a Gamma shape of 1e6 sits in the last 7 digits
-/// of `log w1 - w2`).
+/// How far `phi` moves when each mean parameter is off by a few units in its last place. No algorithm that is given `w`
+/// as f64 can do better; it exceeds 1e-9 only at the far ends (a Gamma shape of 1e6 sits in the last 7 digits of
+/// `log w1 - w2`).
+///
+/// The slope is measured over steps as long as `phi` is nearly straight, so that noise in `phi` itself would not widen
+/// the bound that it is held to.
 fn conditioning(family: &dyn Family, w: &[f64]) -> Vec<f64> {
     let phi = |w: &[f64]| {
         let mut eta = vec![0.0; w.len()];
@@ -73,13 +74,18 @@ fn conditioning(family: &dyn Family, w: &[f64]) -> Vec<f64> {
     let at = phi(w);
     let mut limit = vec![0.0; w.len()];
     for l in 0..w.len() {
-        let nudge = 4.0 * f64::EPSILON * w[l].abs();
         for sign in [-1.0, 1.0] {
-            let mut near = w.to_vec();
-            near[l] += sign * nudge;
-            if family.inside(&near) {
-                for (limit, (a, b)) in limit.iter_mut().zip(phi(&near).iter().zip(&at)) {
-                    *limit += (a - b).abs();
+            for step in (6..=15).map(|digits| 10f64.powi(-digits)) {
+                let mut near = w.to_vec();
+                near[l] += sign * step * w[l].abs();
+                if !family.inside(&near) {
+                    continue;
+                }
+                let moved: Vec<f64> = phi(&near).iter().zip(&at).map(|(a, b)| (a - b).abs()).collect();
+                if moved.iter().zip(&at).all(|(moved, eta)| *moved <= 0.1 * eta.abs()) || step < 2e-15 {
+                    let units = 4.0 * f64::EPSILON / step;
+                    limit.iter_mut().zip(&moved).for_each(|(limit, moved)| *limit += units * moved);
+                    break;
                 }
             }
         }
@@ -410,12 +416,4 @@ fn held_parameters_stay_and_the_others_move() {
     let mut w = [1.0, 1.0 + 4.0];
     gaussian.update(&[3.0, 10.0], &[true, false], &mut w);
     assert_eq!(w[1] - w[0] * w[0], 10.0 - 2.0 * 3.0 + 1.0); // E[(y - 1)²]
-}
-
-#[test]
-fn families_are_shared_between_threads() {
-    let family: SharedFamily = family("gamma").unwrap();
-    let other = Arc::clone(&family);
-    std::thread::spawn(move || assert_eq!(other.l(), 2)).join().unwrap();
-    assert_eq!(family.l(), 2);
 }
