@@ -2,12 +2,8 @@
 
 mod common;
 
-use std::sync::Arc;
-
 use common::*;
-use efmca::dual::Real;
-use efmca::family::custom::{Custom, Definition};
-use efmca::family::{SharedFamily, Support, family};
+use efmca::family::{SharedFamily, family};
 use efmca::model::Columns;
 use efmca::{Background, Em, Held, Hold, Init, Model, Schedule, Superposition, bars};
 use ndarray::{Array1, Array2, Axis, array, s};
@@ -73,119 +69,6 @@ fn one_step_equals_brute_force_for_mixed_columns() {
         let y = with_holes(&model.sample(50, seed).y, 0.15, seed);
         check_step(&model, &y, 1.0, "mixed");
     }
-}
-
-#[test]
-fn the_smooth_maximum_is_the_papers() {
-    // one Poisson column, two causes and a background: every state can be written down
-    let (w, background, pi, rho): ([f64; 2], f64, f64, f64) = ([4.0, 2.5], 1.5, 0.3, 7.0);
-    let model = Model::new(
-        family("poisson").unwrap(),
-        array![pi, pi],
-        vec![array![[w[0]], [w[1]]]],
-        Background::fixed(&[background]),
-    )
-    .unwrap()
-    .with_superposition(Superposition::Smooth { rho })
-    .unwrap();
-    let norm = |active: &[f64]| active.iter().map(|w| w.powf(rho)).sum::<f64>().powf(1.0 / rho);
-    let means =
-        [norm(&[background]), norm(&[background, w[0]]), norm(&[background, w[1]]), norm(&[background, w[0], w[1]])];
-    let prior = [(1.0 - pi) * (1.0 - pi), pi * (1.0 - pi), pi * (1.0 - pi), pi * pi];
-    for y in 0..9 {
-        let factorial: f64 = (1..=y).map(f64::from).product();
-        let expected: f64 = (0..4).map(|s| prior[s] * means[s].powi(y) * (-means[s]).exp() / factorial).sum();
-        let found = model.log_likelihood(&array![[f64::from(y)]]).unwrap();
-        assert!(close(found, expected.ln(), 1e-12), "{y}: {found} {}", expected.ln());
-    }
-    // and with a large exponent it is the maximum, for every family
-    for family in all_families() {
-        let rho = 1e7;
-        for (hard, soft) in [
-            (Superposition::Max, Superposition::Smooth { rho }),
-            (Superposition::MaxMagnitude, Superposition::SmoothMagnitude { rho }),
-        ] {
-            let model = random_model(vec![family.clone(); 3], 3, 5);
-            let (hard, soft) =
-                (model.clone().with_superposition(hard).unwrap(), model.with_superposition(soft).unwrap());
-            let y = hard.sample(20, 1).y;
-            let (a, b) = (hard.log_likelihood(&y).unwrap(), soft.log_likelihood(&y).unwrap());
-            assert!(close(a, b, 1e-4), "{}: {a} {b}", family.spec());
-        }
-    }
-}
-
-#[test]
-fn the_smooth_m_step_shares_the_data() {
-    // one column, one cause and a background: two states, and the shares can be written down
-    let (w, background, pi, rho): (f64, f64, f64, f64) = (4.0, 2.5, 0.3, 3.0);
-    let model = Model::new(family("poisson").unwrap(), array![pi], vec![array![[w]]], Background::fixed(&[background]))
-        .unwrap();
-    let share = w.powf(rho) / (w.powf(rho) + background.powf(rho));
-    let both = (w.powf(rho) + background.powf(rho)).powf(1.0 / rho);
-    let y = array![[3.0], [7.0], [0.0], [5.0]];
-    let log_density = |mean: f64, y: f64| y * mean.ln() - mean;
-    let (mut sum, mut count) = (0.0, 0.0);
-    for y in &y {
-        let (on, off) = (pi * log_density(both, *y).exp(), (1.0 - pi) * log_density(background, *y).exp());
-        let q = on / (on + off);
-        sum += q * share * y;
-        count += q * share;
-    }
-    let fit = Em::new(1)
-        .family_named("poisson")
-        .unwrap()
-        .init(Init::Model(Box::new(model)))
-        .rho(Schedule::Constant(rho))
-        .iterations(1)
-        .guard(false)
-        .fit(&y)
-        .unwrap();
-    assert_eq!(fit.history[0].rho, Some(rho));
-    assert!(close(fit.model.w(0)[[0, 0]], sum / count, 1e-12));
-    assert_eq!(fit.model.superposition(), Superposition::Max);
-    // shares too, not only the likelihood: with two equal causes each owns its half and both learn the same
-    let twins =
-        Model::new(family("poisson").unwrap(), array![0.4, 0.4], vec![array![[6.0], [6.0]]], Background::fixed(&[0.1]));
-    let em = Em::new(2).family_named("poisson").unwrap().init(Init::Model(Box::new(twins.unwrap())));
-    let fit = em.rho(Schedule::Constant(5.0)).iterations(4).fit(&y).unwrap();
-    assert!(close(fit.model.w(0)[[0, 0]], fit.model.w(0)[[1, 0]], 1e-12));
-}
-
-#[test]
-fn a_sharp_cause_or_background_leaves_the_other_states_their_digits() {
-    for sharp in [1e-6, 1e-12, 1e-16, 1e-30] {
-        let exact = (0.5 * (-1.0f64).exp() + 0.5 * (-1.0 / sharp).exp() / sharp).ln();
-        let exponential = family("exponential").unwrap();
-        let background =
-            Model::new(exponential.clone(), array![0.5], vec![array![[1.0]]], Background::fixed(&[sharp])).unwrap();
-        let found = background.log_likelihood(&array![[1.0]]).unwrap();
-        assert!(close(found, exact, 1e-14), "background {sharp}: {found} {exact}");
-        let causes = Model::new(
-            exponential,
-            array![0.5, 0.3],
-            vec![array![[sharp, 2.0], [1.0, 3.0]]],
-            Background::fixed(&[0.1 * sharp]),
-        )
-        .unwrap();
-        let y = array![[1.0, 2.5], [0.3, 4.0]];
-        let expected: f64 = y.outer_iter().map(|row| posterior(&causes, &row.to_vec(), 1.0).1).sum();
-        let found = causes.log_likelihood(&y).unwrap();
-        assert!(close(found, expected, 1e-13), "cause {sharp}: {found} {expected}");
-    }
-    // columns that are exactly zero unless a cause is on
-    let truth = Model::new(
-        family("gaussian:var=1").unwrap(),
-        array![0.4],
-        vec![array![[5.0, 5.0, 5.0]]],
-        Background::fixed(&[0.0]),
-    )
-    .unwrap();
-    let drawn = truth.sample(400, 1);
-    let y = Array2::from_shape_fn((400, 3), |(n, d)| if drawn.s[[n, 0]] > 0.0 { drawn.y[[n, d]] } else { 0.0 });
-    let fit = Em::new(1).family_named("gaussian").unwrap().fit(&y).unwrap();
-    assert!(fit.log_likelihood > 0.0 && fit.log_likelihood < 1e7, "{}", fit.log_likelihood);
-    assert!((fit.model.w(0)[[0, 0]] - 5.0).abs() < 0.5);
 }
 
 /// Largest derivative of the log-likelihood by any parameter, in units of one row's worth of it, by differences.
@@ -281,76 +164,6 @@ fn at_convergence_the_gradient_is_zero() {
             checked += 1;
         }
         assert!(checked >= 3, "{spec}: only {checked} runs ended off the kinks");
-    }
-}
-
-#[derive(Debug)]
-struct OwnPoisson;
-
-impl Definition<1> for OwnPoisson {
-    fn name(&self) -> String {
-        "own-poisson".into()
-    }
-    fn support(&self) -> Support {
-        Support::whole(0.0, f64::INFINITY)
-    }
-    fn t(&self, y: f64) -> [f64; 1] {
-        [y]
-    }
-    fn log_h(&self, y: f64) -> f64 {
-        -efmca::special::ln_gamma(y + 1.0)
-    }
-    fn a<R: Real>(&self, [eta]: [R; 1]) -> R {
-        eta.exp()
-    }
-    fn some_eta(&self) -> [f64; 1] {
-        [0.0]
-    }
-}
-
-/// The Beta family without its closed forms: two parameters, no statistic that is y, so F is an integral.
-#[derive(Debug)]
-struct OwnBeta;
-
-impl Definition<2> for OwnBeta {
-    fn name(&self) -> String {
-        "own-beta".into()
-    }
-    fn support(&self) -> Support {
-        Support::open(0.0, 1.0)
-    }
-    fn t(&self, y: f64) -> [f64; 2] {
-        [y.ln(), (-y).ln_1p()]
-    }
-    fn a<R: Real>(&self, [a, b]: [R; 2]) -> R {
-        (a + 1.0).ln_gamma() + (b + 1.0).ln_gamma() - (a + b + 2.0).ln_gamma()
-    }
-    fn some_eta(&self) -> [f64; 2] {
-        [0.0, 0.0]
-    }
-}
-
-#[test]
-fn a_family_of_ones_own_gives_the_same_model_as_the_built_in_one() {
-    let pairs: [(SharedFamily, SharedFamily, f64); 2] = [
-        (family("poisson").unwrap(), Arc::new(Custom::new(OwnPoisson)), 1e-9),
-        (family("beta").unwrap(), Arc::new(Custom::new(OwnBeta)), 1e-7),
-    ];
-    for (built_in, own, tolerance) in pairs {
-        let truth = random_model(vec![built_in.clone(); 4], 2, 5);
-        let y = truth.sample(200, 1).y;
-        let fit = |family: SharedFamily| Em::new(2).family(family).seed(3).iterations(15).fit(&y).unwrap();
-        let (a, b) = (fit(built_in), fit(own.clone()));
-        assert!(close(b.log_likelihood, a.log_likelihood, 1e-10), "{}", own.spec());
-        for (a, b) in a.model.w_flat().iter().zip(b.model.w_flat()) {
-            assert!(close(*b, *a, tolerance), "{}: {a} {b}", own.spec());
-        }
-        // it can also be sampled, saved and put together again
-        let drawn = b.model.sample(300, 2).y;
-        assert!(drawn.iter().all(|y| own.support().contains(*y)));
-        let again =
-            Model::from_tensors_with(&b.model.to_tensors(), &b.model.to_metadata(), |_| Ok(own.clone())).unwrap();
-        assert_eq!(again.w_flat(), b.model.w_flat());
     }
 }
 
