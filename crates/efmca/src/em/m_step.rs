@@ -3,9 +3,8 @@
 use ndarray::Array1;
 
 use super::Moments;
-use crate::model::{Columns, Model};
+use crate::model::{Columns, Model, Tables};
 use crate::posterior::{Exact, StateSums, States};
-use crate::{error::Result, model::Tables};
 
 /// What the M-step does in one iteration.
 #[derive(Debug, Clone)]
@@ -67,19 +66,20 @@ impl MStep<'_> {
         }
     }
 
-    /// The whole step: the fixed-point equation iterated `repeats` times with the same posteriors (the winners follow
+    /// The whole step from the moments of the posteriors: the fixed-point equation iterated `repeats` times with the same posteriors (the winners follow
     /// the new parameters), and guarded if asked for.
     pub(super) fn run(
         &self,
         model: &Model,
+        moments: &Moments,
         posterior: &Exact,
         sums: &StateSums,
         repeats: usize,
         guard: bool,
-    ) -> Result<Model> {
+    ) -> Model {
         let columns = model.columns();
         let mut new = model.clone();
-        self.apply(&mut new, &posterior.states().distribute(columns, sums));
+        self.apply(&mut new, moments);
         for _ in 1..repeats {
             let states = States::new(&new, &Tables::new(&new));
             self.apply(&mut new, &states.distribute(columns, sums));
@@ -87,7 +87,7 @@ impl MStep<'_> {
         if guard {
             self.guarded(model, &mut new, posterior, sums);
         }
-        Ok(new)
+        new
     }
 }
 

@@ -6,10 +6,10 @@ use ndarray::Array1;
 
 use super::init::mixed_row;
 use super::m_step::MStep;
-use super::{Em, Held, Schedule};
+use super::{Em, Held, Moments, Schedule};
 use crate::error::Result;
 use crate::model::{Model, Statistics};
-use crate::posterior::{Exact, StateSums, States};
+use crate::posterior::Exact;
 
 /// What one iteration found.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -123,21 +123,20 @@ impl Run<'_> {
         let posterior = Exact::new(&self.model)?;
         let sums = posterior.e_step(self.statistics, self.statistics, 1.0 / temperature)?;
         let m_step = self.m_step(iteration);
-        let mut model = m_step.run(&self.model, &posterior, &sums, self.em.repeats, self.em.guard)?;
+        let moments = posterior.states().distribute(self.model.columns(), &sums);
+        let mut model = m_step.run(&self.model, &moments, &posterior, &sums, self.em.repeats, self.em.guard);
         model.superposition = self.em.superposition;
         let held = m_step.hold_w.contains(&true);
         let may_revive = self.em.revive && !held && iteration + 1 < self.em.iterations / 3 * 2;
         let hold_pi = m_step.hold_pi;
-        let revived = if may_revive { self.revive(&mut model, &posterior, &sums, hold_pi)? } else { 0 };
+        let revived = if may_revive { self.revive(&mut model, &posterior, &moments, hold_pi)? } else { 0 };
         self.model = model;
         self.history.push(Iteration { bound: sums.bound, temperature, rho, revived });
         Ok(())
     }
 
     /// Starts causes that own less than half a row anew, from the rows that are explained worst.
-    fn revive(&self, model: &mut Model, posterior: &Exact, sums: &StateSums, hold_pi: bool) -> Result<usize> {
-        let states: &States = posterior.states();
-        let moments = states.distribute(model.columns(), sums);
+    fn revive(&self, model: &mut Model, posterior: &Exact, moments: &Moments, hold_pi: bool) -> Result<usize> {
         let owned = |h: usize| moments.assigned.row(h).iter().copied().fold(0.0, f64::max);
         let dead: Vec<usize> = (0..model.h()).filter(|h| owned(*h) < 0.5 * self.statistics.mean_weight()).collect();
         if dead.is_empty() {
