@@ -4,6 +4,7 @@
 
 mod bars;
 mod output;
+mod speedtmp;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -27,6 +28,7 @@ enum Experiment {
 }
 
 fn main() -> ExitCode {
+    if std::env::args().nth(1).as_deref() == Some("tmp") { speedtmp::main(); return ExitCode::SUCCESS; }
     let arguments = Arguments::parse();
     let done = match &arguments.experiment {
         Experiment::Bars(settings) => bars::run(settings, &arguments.out),

@@ -62,7 +62,8 @@ pub mod special;
 
 pub use em::{Em, Fit, Held, Hold, Init, Schedule};
 pub use error::{Error, Result};
-pub use model::{Background, Model, Superposition};
+pub use model::{Background, Model, Patches, Superposition};
+pub use posterior::Truncation;
 
 /// The Rust code of the README and the guides is tested with the documentation.
 #[cfg(doctest)]

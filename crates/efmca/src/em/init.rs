@@ -5,7 +5,7 @@ use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-use crate::model::{Model, Statistics};
+use crate::model::{Columns, Model, Statistics};
 
 /// How the dictionaries start.
 #[derive(Debug, Clone)]
@@ -31,14 +31,11 @@ pub enum Init {
 }
 
 /// The starting value of an entry of the dictionaries that belongs to a row: its statistics mixed with the average.
-pub(super) fn mixed_row(statistics: &Statistics, average: &Array1<f64>, row: usize, share: f64) -> Array1<f64> {
+pub(super) fn mixed_row(columns: &Columns, average: &Array1<f64>, t: &[f64], there: &[bool], share: f64) -> Array1<f64> {
     let mut w = average.clone();
-    for (d, family, span) in statistics.columns.iter() {
-        if statistics.present.as_ref().is_some_and(|present| present[[row, d]] == 0.0) {
-            continue;
-        }
+    for (_, family, span) in columns.iter().filter(|(d, _, _)| there[*d]) {
         for k in span.clone() {
-            w[k] += share * (statistics.t[[row, k]] - average[k]);
+            w[k] += share * (t[k] - average[k]);
         }
         project(&mut w, family, span);
     }
@@ -66,7 +63,8 @@ pub(super) fn dictionaries(
             Init::MeanNoise { scale } => mean_noise(*scale, statistics, average, &rows, rng),
             Init::Rows { share } => {
                 let n = rows[rng.random_range(0..rows.len())];
-                mixed_row(statistics, average, n, *share)
+                let (t, there) = statistics.row(n);
+                mixed_row(&statistics.columns, average, &t, &there, *share)
             }
             Init::Model(_) => average.clone(),
         };

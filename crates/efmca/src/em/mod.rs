@@ -1,5 +1,6 @@
 //! Expectation maximisation: initialisation, moments, M-step, schedules, and the loop.
 
+mod apply;
 mod init;
 mod m_step;
 mod moments;
@@ -7,7 +8,9 @@ mod run;
 mod schedule;
 mod settings;
 mod starts;
+mod training;
 
+pub use apply::Inferred;
 pub use init::Init;
 pub use moments::Moments;
 pub use run::{Fit, Iteration, Progress, StopReason};

@@ -2,7 +2,7 @@
 
 use ndarray::{Array1, Array2};
 
-use crate::model::Columns;
+use crate::model::{Columns, Tables};
 
 /// Everything the M-step needs of the data. Moments add: over threads, over machines, over files.
 ///
@@ -40,5 +40,15 @@ impl Moments {
         self.active += &other.active;
         self.weight += other.weight;
         self.bound += other.bound;
+    }
+
+    /// $Q_d = \sum_h \big(\vec\eta_{dh}^T\sum_n\mathbb E\lbrack \mathcal A_{dh}\rbrack \vec T(y_d^{(n)}) - A(\vec\eta_{dh})\sum_n\mathbb E\lbrack \mathcal A_{dh}\rbrack \big)$:
+    /// the part of the bound that belongs to each column, where the owners are those of `tables`.
+    pub fn objectives(&self, columns: &Columns, tables: &Tables) -> Vec<f64> {
+        let of_cause = |h: usize, d: usize| {
+            let inner: f64 = columns.span(d).map(|k| tables.eta[[h, k]] * self.sums[[h, k]]).sum();
+            inner - tables.a[[h, d]] * self.assigned[[h, d]]
+        };
+        (0..columns.d()).map(|d| (0..self.assigned.nrows()).map(|h| of_cause(h, d)).sum()).collect()
     }
 }

@@ -5,11 +5,13 @@ use std::ops::ControlFlow;
 use ndarray::Array1;
 
 use super::init::mixed_row;
-use super::m_step::MStep;
+use super::m_step::{ExactPosteriors, MStep, TruncatedPosteriors};
+use super::training::Training;
 use super::{Em, Held, Moments, Schedule};
 use crate::error::Result;
-use crate::model::{Model, Statistics};
-use crate::posterior::Exact;
+use crate::model::{Model, Statistics, Tables};
+use crate::posterior::truncated::Effort;
+use crate::posterior::{Exact, Sets, Truncated};
 
 /// What one iteration found.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -22,6 +24,8 @@ pub struct Iteration {
     pub rho: Option<f64>,
     /// Causes that were started again after the M-step.
     pub revived: usize,
+    /// What the E-step of truncated posteriors did.
+    pub effort: Effort,
 }
 
 /// Why training ended.
@@ -54,7 +58,7 @@ pub struct Progress<'a> {
 pub struct Fit {
     /// The model.
     pub model: Model,
-    /// $\mathcal L(\Theta)$ of the model on the training data.
+    /// $\mathcal L(\Theta)$ of the model on the training data; with truncated posteriors its lower bound $\mathcal F$.
     pub log_likelihood: f64,
     /// One entry for each iteration.
     pub history: Vec<Iteration>,
@@ -62,13 +66,15 @@ pub struct Fit {
     pub stop: StopReason,
     /// Rows of the data, or the sum of their weights.
     pub weight: f64,
+    /// The sets $\mathcal K^{(n)}$ of the training data, if posteriors were truncated.
+    pub sets: Option<Sets>,
 }
 
 impl Fit {
     /// How often the log-likelihood fell from one iteration to the next, and the largest fall relative to its size.
     /// Annealed iterations, and those after which a cause was revived, do not count: there it may fall.
     pub fn dips(&self) -> (usize, f64) {
-        let last = Iteration { bound: self.log_likelihood, temperature: 1.0, rho: None, revived: 0 };
+        let last = Iteration { bound: self.log_likelihood, temperature: 1.0, rho: None, revived: 0, effort: Effort::default() };
         let steps: Vec<Iteration> = self.history.iter().copied().chain(std::iter::once(last)).collect();
         let plain = |step: &Iteration| step.temperature == 1.0 && step.rho.is_none();
         let falls = steps.windows(2).filter(|pair| plain(&pair[0]) && plain(&pair[1]) && pair[0].revived == 0);
@@ -87,23 +93,50 @@ impl Fit {
 /// A run in progress: the settings, the data, and what has been found so far.
 pub(super) struct Run<'a> {
     pub(super) em: &'a Em,
-    pub(super) statistics: &'a Statistics,
+    pub(super) training: &'a Training,
     pub(super) average: &'a Array1<f64>,
     pub(super) model: Model,
     pub(super) history: Vec<Iteration>,
+    pub(super) engine: Engine<'a>,
 }
 
-impl Run<'_> {
-    fn m_step(&self, iteration: usize) -> MStep<'_> {
+/// What makes the posteriors of a run.
+pub(super) enum Engine<'a> {
+    Exact(&'a Statistics),
+    Truncated(Truncated<'a>),
+}
+
+/// What an E-step gave, and an M-step made of it.
+struct Step {
+    model: Model,
+    moments: Moments,
+    effort: Effort,
+    /// How well each row is explained; empty if no cause needs it.
+    fits: Vec<f64>,
+}
+
+impl<'a> Run<'a> {
+    /// A run that starts from `model`.
+    pub(super) fn new(em: &'a Em, training: &'a Training, average: &'a Array1<f64>, model: Model) -> Run<'a> {
+        let engine = match training {
+            Training::Exact(statistics) => Engine::Exact(statistics),
+            Training::Truncated { observed, truncation, .. } => {
+                Engine::Truncated(Truncated::new(observed, truncation, model.h(), em.seed))
+            }
+        };
+        Run { em, training, average, model, history: Vec::new(), engine }
+    }
+
+    fn m_step(&self, iteration: usize) -> MStep<'a> {
         let held = |what: Held| self.em.holds.iter().any(|hold| hold.applies(what, iteration));
         MStep {
             pseudo_count: self.em.pseudo_count,
             average: self.average,
             smallest_pi: self.em.smallest_pi,
             hold_pi: held(Held::Pi),
-            hold_w: (0..self.statistics.columns.l_max()).map(|l| held(Held::W(l))).collect(),
+            hold_w: (0..self.training.columns().l_max()).map(|l| held(Held::W(l))).collect(),
             hold_background: held(Held::Background),
-            mean_weight: self.statistics.mean_weight(),
+            mean_weight: self.training.mean_weight(),
         }
     }
 
@@ -120,39 +153,58 @@ impl Run<'_> {
         let rho = self.rho(iteration);
         let rule = self.em.superposition;
         self.model.superposition = rho.map_or(rule, |rho| rule.smooth(rho));
-        let posterior = Exact::new(&self.model)?;
-        let sums = posterior.e_step(self.statistics, self.statistics, 1.0 / temperature)?;
         let m_step = self.m_step(iteration);
-        let moments = posterior.states().distribute(self.model.columns(), &sums);
-        let mut model = m_step.run(&self.model, &moments, &posterior, &sums, self.em.repeats, self.em.guard);
-        model.superposition = self.em.superposition;
         let held = m_step.hold_w.contains(&true);
         let may_revive = self.em.revive && !held && iteration + 1 < self.em.iterations / 3 * 2;
-        let hold_pi = m_step.hold_pi;
-        let revived = if may_revive { self.revive(&mut model, &posterior, &moments, hold_pi)? } else { 0 };
+        let (guard, repeats) = (self.em.guarded(), self.em.repeats);
+        let Run { model, engine, .. } = self;
+        let columns = model.columns();
+        let step = match engine {
+            Engine::Exact(statistics) => {
+                let exact = Exact::new(model)?;
+                let sums = exact.e_step(statistics, statistics, 1.0 / temperature)?;
+                let moments = exact.states().distribute(columns, &sums);
+                let mut posteriors = ExactPosteriors { exact: &exact, sums: &sums, columns };
+                let model = m_step.run(model, &moments, &mut posteriors, repeats, guard)?;
+                let fits = match may_revive && !dead(&moments, self.training).is_empty() {
+                    true => exact.log_likelihoods(statistics)?.to_vec(),
+                    false => Vec::new(),
+                };
+                Step { model, moments, effort: Effort::default(), fits }
+            }
+            Engine::Truncated(truncated) => {
+                let (moments, effort) = truncated.e_step(model, 1.0 / temperature, guard || repeats > 1)?;
+                let tables = Tables::new(model);
+                let mut posteriors = TruncatedPosteriors { truncated, tables: &tables, first: &moments, columns };
+                let model = m_step.run(model, &moments, &mut posteriors, repeats, guard)?;
+                Step { model, moments, effort, fits: truncated.bounds().to_vec() }
+            }
+        };
+        let Step { mut model, moments, effort, fits } = step;
+        model.superposition = self.em.superposition;
+        let revived = if may_revive { self.revive(&mut model, &fits, &moments, m_step.hold_pi) } else { 0 };
         self.model = model;
-        self.history.push(Iteration { bound: sums.bound, temperature, rho, revived });
+        self.history.push(Iteration { bound: moments.bound, temperature, rho, revived, effort });
         Ok(())
     }
 
     /// Starts causes that own less than half a row anew, from the rows that are explained worst.
-    fn revive(&self, model: &mut Model, posterior: &Exact, moments: &Moments, hold_pi: bool) -> Result<usize> {
-        let owned = |h: usize| moments.assigned.row(h).iter().copied().fold(0.0, f64::max);
-        let dead: Vec<usize> = (0..model.h()).filter(|h| owned(*h) < 0.5 * self.statistics.mean_weight()).collect();
+    fn revive(&self, model: &mut Model, fits: &[f64], moments: &Moments, hold_pi: bool) -> usize {
+        let dead = dead(moments, self.training);
         if dead.is_empty() {
-            return Ok(0);
+            return 0;
         }
-        let fits = posterior.log_likelihoods(self.statistics)?;
-        let mut rows = self.statistics.weighty_rows();
+        let mut rows = self.training.weighty_rows();
         rows.sort_by(|a, b| fits[*a].total_cmp(&fits[*b]));
         let revived = dead.len().min(rows.len());
         for (h, row) in dead.into_iter().zip(rows) {
-            model.w.row_mut(h).assign(&mixed_row(self.statistics, self.average, row, 0.5));
+            let (t, there) = self.training.row(row);
+            model.w.row_mut(h).assign(&mixed_row(self.training.columns(), self.average, &t, &there, 0.5));
             if !hold_pi {
                 model.pi[h] = self.em.default_pi();
             }
         }
-        Ok(revived)
+        revived
     }
 
     /// Whether the last three iterations changed nothing.
@@ -196,8 +248,17 @@ impl Run<'_> {
         Ok(StopReason::Iterations)
     }
 
-    /// The log-likelihood of the model as it is.
-    pub(super) fn log_likelihood(&self) -> Result<f64> {
-        Ok(Exact::new(&self.model)?.e_step(self.statistics, self.statistics, 1.0)?.bound)
+    /// The log-likelihood of the model as it is, or its bound.
+    pub(super) fn log_likelihood(&mut self) -> Result<f64> {
+        match &mut self.engine {
+            Engine::Exact(statistics) => Ok(Exact::new(&self.model)?.e_step(statistics, statistics, 1.0)?.bound),
+            Engine::Truncated(truncated) => Ok(truncated.e_step(&self.model, 1.0, false)?.0.bound),
+        }
     }
+}
+
+/// Causes that own less than half a row.
+fn dead(moments: &Moments, training: &Training) -> Vec<usize> {
+    let owned = |h: &usize| moments.assigned.row(*h).iter().copied().fold(0.0, f64::max);
+    (0..moments.active.len()).filter(|h| owned(h) < 0.5 * training.mean_weight()).collect()
 }

@@ -1,14 +1,19 @@
 //! What a training run is asked to do.
 
-use ndarray::{Array1, Array2};
+use ndarray::Array1;
 
+use super::training::Training;
 use super::{Hold, Init, Schedule};
 use crate::error::{Error, Result};
 use crate::family::{SharedFamily, family};
-use crate::model::{Background, Columns, Statistics, Superposition};
-use crate::posterior::LARGEST_EXACT_H;
+use crate::model::{Background, Columns, Data, Superposition};
+use crate::posterior::truncated::LARGEST_H;
+use crate::posterior::{LARGEST_EXACT_H, Truncation};
 
-/// Settings of exact EM. Everything has a default but the number of causes and the family.
+/// $S$ where nothing was said: the paper's.
+const DEFAULT_STATES: usize = 60;
+
+/// Settings of EM, exact or variational. Everything has a default but the number of causes and the family.
 ///
 /// ```
 /// use efmca::{Background, Em, Model};
@@ -45,11 +50,12 @@ pub struct Em {
     pub(super) temperature: Schedule,
     pub(super) rho: Option<Schedule>,
     pub(super) repeats: usize,
-    pub(super) guard: bool,
+    pub(super) guard: Option<bool>,
     pub(super) pseudo_count: f64,
     pub(super) smallest_pi: f64,
     pub(super) revive: bool,
     pub(super) holds: Vec<Hold>,
+    pub(super) truncation: Option<Truncation>,
 }
 
 impl Em {
@@ -71,11 +77,12 @@ impl Em {
             temperature: Schedule::Constant(1.0),
             rho: None,
             repeats: 1,
-            guard: true,
+            guard: None,
             pseudo_count: 0.0,
             smallest_pi: 1e-5,
             revive: true,
             holds: Vec::new(),
+            truncation: None,
         }
     }
 
@@ -178,12 +185,13 @@ impl Em {
         self
     }
 
-    /// Makes every EM step non-decreasing by damping the columns whose part of the bound would fall (default: on).
+    /// Makes every EM step non-decreasing by damping the columns whose part of the bound would fall (default: on
+    /// for exact posteriors, off for truncated ones, where it costs another pass over the data).
     ///
     /// Without it the step is the paper's. It usually rises too, but near the end it can dip, and it can end in a cycle
     /// of two models instead of at a maximum; [`crate::Fit::dips`] counts.
     pub fn guard(mut self, guard: bool) -> Em {
-        self.guard = guard;
+        self.guard = Some(guard);
         self
     }
 
@@ -207,6 +215,24 @@ impl Em {
         self
     }
 
+    /// Truncated posteriors: for each row a set of states, improved by proposals (default: exact posteriors over all $2^H$
+    /// states up to 16 causes, and sets of 60 states above).
+    pub fn truncated(mut self, truncation: Truncation) -> Em {
+        self.truncation = Some(truncation);
+        self
+    }
+
+    /// The settings of truncated posteriors, or `None` if posteriors are exact.
+    pub(super) fn posterior_settings(&self) -> Option<Truncation> {
+        let needed = (self.h > LARGEST_EXACT_H).then(|| Truncation::new(DEFAULT_STATES));
+        self.truncation.clone().or(needed)
+    }
+
+    /// Whether the M-step is guarded.
+    pub(super) fn guarded(&self) -> bool {
+        self.guard.unwrap_or(self.posterior_settings().is_none())
+    }
+
     /// Holds a parameter over a span of iterations.
     pub fn hold(mut self, hold: Hold) -> Em {
         self.holds.push(hold);
@@ -214,15 +240,15 @@ impl Em {
     }
 
     /// Checks the settings against the data and takes its statistics.
-    pub(super) fn check(&self, y: &Array2<f64>, weights: Option<&Array1<f64>>) -> Result<Statistics> {
+    pub(super) fn check(&self, y: &dyn Data, weights: Option<&Array1<f64>>) -> Result<Training> {
         if self.h == 0 {
             return Err(Error::setting("causes", 0, "a model needs one cause at least"));
         }
-        if self.h > LARGEST_EXACT_H {
-            return Err(Error::TooManyCauses { causes: self.h, limit: LARGEST_EXACT_H });
+        if self.h > LARGEST_H {
+            return Err(Error::setting("causes", self.h, format!("there can be {LARGEST_H} at most")));
         }
-        if y.is_empty() {
-            return Err(Error::EmptyData { rows: y.nrows(), columns: y.ncols() });
+        if y.n() == 0 || y.d() == 0 {
+            return Err(Error::EmptyData { rows: y.n(), columns: y.d() });
         }
         let positive = |name, value: usize| match value {
             0 => Err(Error::setting(name, 0, "it must be 1 or more")),
@@ -261,7 +287,17 @@ impl Em {
             }
             _ => {}
         }
-        let columns = self.columns(y.ncols())?;
+        if let Some(truncation) = self.posterior_settings() {
+            truncation.check()?;
+            if self.rho.is_some() || self.superposition.rho().is_some() {
+                return Err(Error::setting(
+                    "rho",
+                    "set",
+                    "truncated posteriors know the true maximum only; leave out the smooth one, or use exact posteriors (16 causes at most)",
+                ));
+            }
+        }
+        let columns = self.columns(y.d())?;
         if let Init::Model(model) = &self.init {
             let same = model.columns.iter().map(|(_, f, _)| f.spec()).eq(columns.iter().map(|(_, f, _)| f.spec()));
             if model.h() != self.h || !same {
@@ -272,9 +308,9 @@ impl Em {
                 ));
             }
         }
-        let statistics = Statistics::new(&columns, y, weights)?;
-        statistics.check_learnable()?;
-        Ok(statistics)
+        let training = Training::new(self, &columns, y, weights)?;
+        training.check_learnable()?;
+        Ok(training)
     }
 
     fn columns(&self, d: usize) -> Result<Columns> {

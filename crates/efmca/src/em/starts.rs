@@ -2,28 +2,29 @@
 
 use std::ops::ControlFlow;
 
-use ndarray::{Array1, Array2};
+use ndarray::Array1;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
 use super::init::{dictionaries, weak_half};
 use super::m_step::MStep;
-use super::run::{Fit, Progress, Run};
+use super::run::{Engine, Fit, Progress, Run};
+use super::training::Training;
 use super::{Em, Held, Init};
 use crate::error::Result;
 use crate::family::Gaussian;
-use crate::model::{Background, Columns, Model, Statistics};
+use crate::model::{Background, Columns, Data, Model, Tables};
 use crate::posterior::Exact;
 
 impl Em {
-    /// Trains on `y`, $N \times D$ with NaN where a value is missing.
-    pub fn fit(&self, y: &Array2<f64>) -> Result<Fit> {
+    /// Trains on `y`, $N \times D$ with NaN where a value is missing: an array, or the [`crate::Patches`] of an image.
+    pub fn fit(&self, y: &dyn Data) -> Result<Fit> {
         self.fit_observed(y, None, &mut |_| ControlFlow::Continue(()))
     }
 
     /// Trains with a weight for each row: a row of weight 2 counts as two equal rows.
-    pub fn fit_weighted(&self, y: &Array2<f64>, weights: &Array1<f64>) -> Result<Fit> {
+    pub fn fit_weighted(&self, y: &dyn Data, weights: &Array1<f64>) -> Result<Fit> {
         self.fit_observed(y, Some(weights), &mut |_| ControlFlow::Continue(()))
     }
 
@@ -31,39 +32,46 @@ impl Em {
     /// training.
     pub fn fit_observed(
         &self,
-        y: &Array2<f64>,
+        y: &dyn Data,
         weights: Option<&Array1<f64>>,
         observer: &mut dyn FnMut(&Progress<'_>) -> ControlFlow<()>,
     ) -> Result<Fit> {
-        let statistics = self.check(y, weights)?;
-        let average = statistics.column_means();
+        let training = self.check(y, weights)?;
+        let average = training.column_means();
         let gaussian = match self.warm_start {
             0 => None,
-            _ => Some(self.gaussian_statistics(y, weights)?),
+            _ => Some(self.gaussian_training(y, weights)?),
         };
         let begin = |start: usize| -> Result<Run<'_>> {
-            let model = self.initial_model(&statistics, &average, gaussian.as_ref(), start)?;
-            Ok(Run { em: self, statistics: &statistics, average: &average, model, history: Vec::new() })
+            let model = self.initial_model(&training, &average, gaussian.as_ref(), start)?;
+            Ok(Run::new(self, &training, &average, model))
         };
         // The best start is run again from its beginning, so that the observer sees all of it.
         let mut run =
             begin(if self.starts == 1 || matches!(self.init, Init::Model(_)) { 0 } else { self.best_start(begin)? })?;
         let stop = run.advance(self.iterations, observer)?;
         let log_likelihood = run.log_likelihood()?;
-        Ok(Fit { model: run.model, log_likelihood, history: run.history, stop, weight: statistics.total_weight() })
+        let Run { model, history, engine, .. } = run;
+        let sets = match engine {
+            Engine::Exact(_) => None,
+            Engine::Truncated(truncated) => Some(truncated.into_sets()),
+        };
+        Ok(Fit { model, log_likelihood, history, stop, weight: training.total_weight(), sets })
     }
 
     /// Gives each start a short run and keeps the best; the first of equals.
     fn best_start<'a>(&'a self, begin: impl Fn(usize) -> Result<Run<'a>> + Sync) -> Result<usize> {
         let short = self.short_iterations.min(self.iterations);
-        let bounds: Vec<Result<f64>> = (0..self.starts)
-            .into_par_iter()
-            .map(|start| {
-                let mut run = begin(start)?;
-                run.advance(short, &mut |_| ControlFlow::Continue(()))?;
-                run.log_likelihood()
-            })
-            .collect();
+        let short_run = |start: usize| {
+            let mut run = begin(start)?;
+            run.advance(short, &mut |_| ControlFlow::Continue(()))?;
+            run.log_likelihood()
+        };
+        // truncated posteriors keep sets for all rows: then one start at a time, with all threads
+        let bounds: Vec<Result<f64>> = match self.posterior_settings() {
+            None => (0..self.starts).into_par_iter().map(short_run).collect(),
+            Some(_) => (0..self.starts).map(short_run).collect(),
+        };
         // a start that fails loses to those that do not
         let mut best = None;
         let mut failure = None;
@@ -83,14 +91,15 @@ impl Em {
 
     fn initial_model(
         &self,
-        statistics: &Statistics,
+        training: &Training,
         average: &Array1<f64>,
-        gaussian: Option<&Statistics>,
+        gaussian: Option<&Training>,
         start: usize,
     ) -> Result<Model> {
         if let Init::Model(model) = &self.init {
             return Ok((**model).clone());
         }
+        let statistics = training.sample();
         let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
         rng.set_stream(start as u64);
         let pi = match self.pi_init {
@@ -106,24 +115,24 @@ impl Em {
         model.background_learned = self.background == Background::Learned;
         model = model.with_superposition(self.superposition)?;
         match gaussian {
-            Some(gaussian) => self.warm(model, statistics, average, gaussian, start),
+            Some(gaussian) => self.warm(model, training, average, gaussian, start),
             None => Ok(model),
         }
     }
 
     /// The data as the warm start sees it: numbers with Gaussian noise.
-    fn gaussian_statistics(&self, y: &Array2<f64>, weights: Option<&Array1<f64>>) -> Result<Statistics> {
-        let columns = Columns::same(std::sync::Arc::new(Gaussian), y.ncols())?;
-        Statistics::new(&columns, y, weights)
+    fn gaussian_training(&self, y: &dyn Data, weights: Option<&Array1<f64>>) -> Result<Training> {
+        let columns = Columns::same(std::sync::Arc::new(Gaussian), y.d())?;
+        Training::new(self, &columns, y, weights)
     }
 
     /// Trains a Gaussian model, and gives its posteriors to the M-step of the target family.
     fn warm(
         &self,
         mut model: Model,
-        statistics: &Statistics,
+        training: &Training,
         average: &Array1<f64>,
-        gaussian: &Statistics,
+        gaussian: &Training,
         start: usize,
     ) -> Result<Model> {
         let em = Em {
@@ -139,42 +148,32 @@ impl Em {
         };
         let gaussian_average = gaussian.column_means();
         let first = em.initial_model(gaussian, &gaussian_average, None, start)?;
-        let mut run =
-            Run { em: &em, statistics: gaussian, average: &gaussian_average, model: first, history: Vec::new() };
+        let mut run = Run::new(&em, gaussian, &gaussian_average, first);
         run.advance(em.iterations, &mut |_| ControlFlow::Continue(()))?;
-        let posterior = Exact::new(&run.model)?;
-        let sums = posterior.e_step(gaussian, statistics, 1.0)?;
-        let moments = posterior.states().distribute(&statistics.columns, &sums);
+        let Run { model: trained, engine, .. } = run;
+        let moments = match (engine, training) {
+            (Engine::Truncated(mut truncated), Training::Truncated { observed, .. }) => {
+                truncated.e_step(&trained, 1.0, true)?;
+                // the owners are those of the Gaussian model
+                let tables = Tables { strength: Tables::new(&trained).strength, ..Tables::new(&model) };
+                truncated.with_data(observed).redistribute(&model, &tables)?
+            }
+            _ => {
+                let posterior = Exact::new(&trained)?;
+                let sums = posterior.e_step(gaussian.sample(), training.sample(), 1.0)?;
+                posterior.states().distribute(training.columns(), &sums)
+            }
+        };
         let m_step = MStep {
             pseudo_count: self.pseudo_count.max(1e-3),
             average,
             smallest_pi: self.smallest_pi,
             hold_pi: self.holds.iter().any(|hold| hold.applies(Held::Pi, 0)),
-            hold_w: vec![false; statistics.columns.l_max()],
+            hold_w: vec![false; training.columns().l_max()],
             hold_background: false,
-            mean_weight: statistics.mean_weight(),
+            mean_weight: training.mean_weight(),
         };
         m_step.apply(&mut model, &moments);
         Ok(model)
-    }
-}
-
-impl Model {
-    /// $\log p(\vec y^{(n)} | \Theta)$ for each row of `y`, exactly.
-    pub fn log_likelihoods(&self, y: &Array2<f64>) -> Result<Array1<f64>> {
-        let statistics = Statistics::new(&self.columns, y, None)?;
-        Exact::new(self)?.log_likelihoods(&statistics)
-    }
-
-    /// $\mathcal L(\Theta) = \sum_n \log p(\vec y^{(n)} | \Theta)$, exactly.
-    pub fn log_likelihood(&self, y: &Array2<f64>) -> Result<f64> {
-        let statistics = Statistics::new(&self.columns, y, None)?;
-        Ok(Exact::new(self)?.e_step(&statistics, &statistics, 1.0)?.bound)
-    }
-
-    /// $p(s_h = 1 | \vec y^{(n)}, \Theta)$ for each row and cause, exactly.
-    pub fn encode(&self, y: &Array2<f64>) -> Result<Array2<f64>> {
-        let statistics = Statistics::new(&self.columns, y, None)?;
-        Exact::new(self)?.active_probabilities(&statistics)
     }
 }

@@ -5,6 +5,7 @@
 //! ([`Superposition`]).
 
 mod columns;
+mod data;
 mod sample;
 mod statistics;
 mod superposition;
@@ -12,8 +13,11 @@ mod tables;
 mod tensors;
 
 pub use columns::Columns;
+pub(crate) use data::RowReader;
+pub use data::{Data, Geometry, Patches};
 pub use sample::Sample;
 pub use statistics::Statistics;
+pub(crate) use statistics::checked_weights;
 pub use superposition::Superposition;
 pub use tables::Tables;
 pub use tensors::Tensor;

@@ -2,12 +2,8 @@
 
 use ndarray::{Array1, Array2};
 
-use super::Columns;
+use super::{Columns, Data, RowReader};
 use crate::error::{Error, Result};
-use crate::family::check;
-
-/// Larger statistics overflow when they are squared or summed.
-const LARGEST_STATISTIC: f64 = 1e140;
 
 /// The sufficient statistics of a data set, checked once.
 #[derive(Debug, Clone)]
@@ -26,44 +22,43 @@ pub struct Statistics {
 }
 
 impl Statistics {
+    /// Larger statistics overflow when they are squared or summed.
+    pub(crate) const LARGEST: f64 = 1e140;
+
     /// Checks `y` ($N \times D$, NaN where missing) against the families and takes its statistics.
     ///
     /// A row with weight $k$ counts as $k$ equal rows.
-    pub fn new(columns: &Columns, y: &Array2<f64>, weights: Option<&Array1<f64>>) -> Result<Statistics> {
-        let (rows, d) = y.dim();
-        if rows == 0 || d == 0 {
-            return Err(Error::EmptyData { rows, columns: d });
-        }
-        if d != columns.d() {
-            return Err(Error::shape("columns of the data", columns.d(), d));
-        }
+    pub fn new(columns: &Columns, y: &dyn Data, weights: Option<&Array1<f64>>) -> Result<Statistics> {
+        Statistics::of_rows(columns, y, weights, &(0..y.n()).collect::<Vec<usize>>())
+    }
+
+    /// The same for some of the rows.
+    pub(crate) fn of_rows(
+        columns: &Columns,
+        y: &dyn Data,
+        weights: Option<&Array1<f64>>,
+        chosen: &[usize],
+    ) -> Result<Statistics> {
+        let rows = chosen.len();
+        let reader = RowReader::new(columns, y)?;
         let mut t = Array2::zeros((rows, columns.k()));
         let mut log_h = Array1::zeros(rows);
+        let mut there = vec![true; columns.d()];
+        let mut present = Array2::ones((rows, columns.d()));
         let mut missing = false;
-        for (n, row) in y.outer_iter().enumerate() {
-            for (column, family, span) in columns.iter() {
-                let value = row[column];
-                if value.is_nan() {
-                    missing = true;
-                    continue;
-                }
-                if value.is_infinite() {
-                    return Err(Error::NotFinite { row: n, column, value });
-                }
-                check(&**family, value, n, column)?;
-                let mut t_row = t.row_mut(n);
-                if let Some(t_row) = t_row.as_slice_mut() {
-                    family.t(value, &mut t_row[span.clone()]);
-                    if t_row[span].iter().any(|t| t.is_nan() || t.abs() > LARGEST_STATISTIC) {
-                        return Err(Error::TooExtreme { row: n, column, value, family: family.spec() });
-                    }
-                }
-                log_h[n] += family.log_h(value);
+        for (n, row) in chosen.iter().enumerate() {
+            if let Some(t_row) = t.row_mut(n).as_slice_mut() {
+                log_h[n] = reader.read(*row, t_row, &mut there)?;
+            }
+            for (d, _) in there.iter().enumerate().filter(|(_, there)| !**there) {
+                present[[n, d]] = 0.0;
+                missing = true;
             }
         }
-        let present = missing.then(|| y.mapv(|value| if value.is_nan() { 0.0 } else { 1.0 }));
+        let present = missing.then_some(present);
         let largest = t.columns().into_iter().map(|t| t.iter().fold(0.0, |max, t| f64::max(max, t.abs()))).collect();
-        let weights = checked_weights(rows, weights)?;
+        let weights = weights.map(|weights| checked_weights(y.n(), Some(weights))).transpose()?;
+        let weights = weights.map_or_else(|| Array1::ones(rows), |weights| chosen.iter().map(|n| weights[*n]).collect());
         Ok(Statistics { columns: columns.clone(), t, present, log_h, weights, largest })
     }
 
@@ -98,6 +93,12 @@ impl Statistics {
         self.weights.sum()
     }
 
+    /// $\vec T$ of a row, and which columns are there.
+    pub(crate) fn row(&self, n: usize) -> (Vec<f64>, Vec<bool>) {
+        let there = |d: usize| self.present.as_ref().is_none_or(|present| present[[n, d]] > 0.0);
+        (self.t.row(n).to_vec(), (0..self.columns.d()).map(there).collect())
+    }
+
     /// The rows that count.
     pub(crate) fn weighty_rows(&self) -> Vec<usize> {
         (0..self.n()).filter(|n| self.weights[*n] > 0.0).collect()
@@ -122,7 +123,8 @@ impl Statistics {
     }
 }
 
-fn checked_weights(rows: usize, weights: Option<&Array1<f64>>) -> Result<Array1<f64>> {
+/// Weights for `rows` rows that make sense; ones if none are given.
+pub(crate) fn checked_weights(rows: usize, weights: Option<&Array1<f64>>) -> Result<Array1<f64>> {
     let Some(weights) = weights else { return Ok(Array1::ones(rows)) };
     if weights.len() != rows {
         return Err(Error::shape("row weights", rows, weights.len()));

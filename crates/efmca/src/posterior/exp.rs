@@ -49,7 +49,7 @@ fn exp_lanes<const FUSED: bool>(joints: &mut [f64], max: &[f64; LANES]) -> [f64;
 
 /// $e^x$ for $-708 \le x \le 0$; smaller arguments count as $-708$.
 #[inline(always)]
-fn exp_of_negative<const FUSED: bool>(x: f64) -> f64 {
+pub(super) fn exp_of_negative<const FUSED: bool>(x: f64) -> f64 {
     // 1.5 * 2^52: adding it rounds to a whole number and leaves that number in the low bits
     const ROUND: f64 = 6_755_399_441_055_744.0;
     const LN_2_HIGH: f64 = 6.931_471_803_691_238e-1;

@@ -51,8 +51,18 @@ pub(crate) fn random_model(families: Vec<SharedFamily>, h: usize, seed: u64) -> 
     Model::from_parts(columns, pi, w, background).unwrap()
 }
 
-/// The winner of column `d` by going through all active causes; `h` is the background.
+/// The active causes of a state given by its bits.
+fn active(model: &Model, state: usize) -> Vec<usize> {
+    (0..model.h()).filter(|cause| state >> cause & 1 == 1).collect()
+}
+
+/// The winner of column `d`; `h` is the background.
 pub(crate) fn winner(model: &Model, state: usize, d: usize) -> usize {
+    winner_of(model, &active(model, state), d)
+}
+
+/// The same by going through all active causes.
+fn winner_of(model: &Model, active: &[usize], d: usize) -> usize {
     let (h, span) = (model.h(), model.columns().span(d));
     let strength = |cause: usize| {
         let w: Vec<f64> =
@@ -60,7 +70,6 @@ pub(crate) fn winner(model: &Model, state: usize, d: usize) -> usize {
         let dominance = model.columns().family(d).dominance(&w);
         if model.superposition() == Superposition::MaxMagnitude { dominance.abs() } else { dominance }
     };
-    let active: Vec<usize> = (0..h).filter(|cause| state >> cause & 1 == 1).collect();
     let best = active.iter().map(|cause| strength(*cause)).fold(f64::NEG_INFINITY, f64::max);
     match active.iter().find(|cause| strength(**cause) == best) {
         Some(cause) if best >= strength(h) => *cause,
@@ -75,14 +84,20 @@ fn w_of(model: &Model, cause: usize, d: usize) -> Vec<f64> {
 
 /// log p(s, y) for one row, from densities.
 pub(crate) fn log_joint(model: &Model, state: usize, y: &[f64]) -> f64 {
-    let prior: f64 =
-        (0..model.h()).map(|h| if state >> h & 1 == 1 { model.pi()[h].ln() } else { (1.0 - model.pi()[h]).ln() }).sum();
+    log_joint_of(model, &active(model, state), y)
+}
+
+/// The same for a state given by its active causes.
+pub(crate) fn log_joint_of(model: &Model, active: &[usize], y: &[f64]) -> f64 {
+    let prior: f64 = (0..model.h())
+        .map(|h| if active.contains(&h) { model.pi()[h].ln() } else { (1.0 - model.pi()[h]).ln() })
+        .sum();
     let likelihood: f64 = (0..model.d())
         .filter(|d| !y[*d].is_nan())
         .map(|d| {
             let family = model.columns().family(d);
             let mut eta = vec![0.0; family.l()];
-            family.phi(&w_of(model, winner(model, state, d), d), &mut eta);
+            family.phi(&w_of(model, winner_of(model, active, d), d), &mut eta);
             family.log_density(y[d], &eta)
         })
         .sum();

@@ -1,0 +1,89 @@
+//! A trained model on data: what explains each row.
+
+use ndarray::{Array1, Array2};
+
+use crate::error::Result;
+use crate::model::{Data, Model, Statistics};
+use crate::posterior::truncated::{OneFlips, Precision};
+use crate::posterior::{Exact, LARGEST_EXACT_H, Observed, Sets, Truncated, Truncation};
+
+/// E-steps that a row is given. Every row is given all of them: its result must not depend on when others are done.
+const SWEEPS: usize = 20;
+
+/// Truncated posteriors of a model on data.
+#[derive(Debug, Clone)]
+pub struct Inferred {
+    /// The states of each row.
+    pub sets: Sets,
+    /// $q^{(n)}(\vec s)$ of each row and state, $N \times S$.
+    pub q: Array2<f64>,
+    /// $\log\sum_{\vec s\in\mathcal K^{(n)}}p(\vec y^{(n)}, \vec s)$, a lower bound of $\log p(\vec y^{(n)})$.
+    pub bounds: Array1<f64>,
+}
+
+impl Model {
+    /// Truncated posteriors with `truncation` after `sweeps` E-steps. A row's result depends on its values and on the
+    /// seed, and on no other row.
+    pub fn infer(&self, y: &dyn Data, truncation: &Truncation, sweeps: usize, seed: u64) -> Result<Inferred> {
+        truncation.check()?;
+        let truncation = truncation.clone().precision(Precision::Double);
+        let observed = Observed::new(&self.columns, y, None, Precision::Double)?;
+        let mut truncated = Truncated::new(&observed, &truncation, self.h(), seed).by_content();
+        for sweep in 0..sweeps.max(1) {
+            truncated.e_step(self, 1.0, sweep + 1 >= sweeps)?;
+        }
+        let (n, s) = (truncated.sets().n(), truncated.sets().s());
+        let q = Array2::from_shape_fn((n, s), |(n, state)| truncated.q()[n * s + state]);
+        let bounds = Array1::from(truncated.bounds().to_vec());
+        Ok(Inferred { sets: truncated.into_sets(), q, bounds })
+    }
+
+    /// The posteriors that are used where nothing is said about them.
+    fn infer_by_default(&self, y: &dyn Data) -> Result<Inferred> {
+        let truncation = Truncation::new(64).proposals(vec![std::sync::Arc::new(OneFlips { parents: 3 })]);
+        self.infer(y, &truncation, SWEEPS, 0)
+    }
+
+    /// $\log p(\vec y^{(n)} | \Theta)$ for each row of `y`: exactly up to 16 causes, and a lower bound above.
+    pub fn log_likelihoods(&self, y: &dyn Data) -> Result<Array1<f64>> {
+        if self.h() > LARGEST_EXACT_H {
+            return Ok(self.infer_by_default(y)?.bounds);
+        }
+        let statistics = Statistics::new(&self.columns, y, None)?;
+        Exact::new(self)?.log_likelihoods(&statistics)
+    }
+
+    /// $\mathcal L(\Theta) = \sum_n \log p(\vec y^{(n)} | \Theta)$: exactly up to 16 causes, and a lower bound above.
+    pub fn log_likelihood(&self, y: &dyn Data) -> Result<f64> {
+        if self.h() > LARGEST_EXACT_H {
+            return Ok(self.infer_by_default(y)?.bounds.sum());
+        }
+        let statistics = Statistics::new(&self.columns, y, None)?;
+        Ok(Exact::new(self)?.e_step(&statistics, &statistics, 1.0)?.bound)
+    }
+
+    /// $p(s_h = 1 | \vec y^{(n)}, \Theta)$ for each row and cause: exactly up to 16 causes, and with truncated posteriors
+    /// above.
+    pub fn encode(&self, y: &dyn Data) -> Result<Array2<f64>> {
+        if self.h() > LARGEST_EXACT_H {
+            return Ok(self.infer_by_default(y)?.active_probabilities());
+        }
+        let statistics = Statistics::new(&self.columns, y, None)?;
+        Exact::new(self)?.active_probabilities(&statistics)
+    }
+}
+
+impl Inferred {
+    /// $\mathbb E_{q^{(n)}}\lbrack s_h\rbrack $ for each row and cause.
+    pub fn active_probabilities(&self) -> Array2<f64> {
+        let mut found = Array2::zeros((self.sets.n(), self.sets.h()));
+        for (n, mut row) in found.outer_iter_mut().enumerate() {
+            for (state, q) in self.sets.row(n).chunks_exact(self.sets.words()).zip(self.q.row(n)) {
+                for (h, p) in row.iter_mut().enumerate() {
+                    *p += if state[h / 64] >> (h % 64) & 1 == 1 { *q } else { 0.0 };
+                }
+            }
+        }
+        found
+    }
+}

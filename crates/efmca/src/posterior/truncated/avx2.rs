@@ -1,0 +1,453 @@
+//! The kernel for processors with AVX2, for `f32`.
+//!
+//! This is the one file with `unsafe` in it: loads and stores through pointers, and calls of functions that the
+//! processor must support. Every function first checks that all slices have the same length, a multiple of [`LANES`].
+#![allow(unsafe_code)]
+
+use std::arch::x86_64::*;
+
+use super::kernel::{Float, LANES, Rank, TwoBest};
+
+/// Eight `f32` at a time.
+const EIGHT: usize = 8;
+
+/// Whether all lengths are the same whole number of groups, so that no pointer leaves its slice.
+#[inline(always)]
+fn fits(lengths: &[usize]) -> bool {
+    lengths.iter().all(|length| *length == lengths[0]) && lengths[0].is_multiple_of(LANES)
+}
+
+/// Ranks of one width: how they are compared, and how a comparison becomes masks.
+trait Lanes: Rank {
+    /// Ranks in a vector of 32 bytes, which are those of as many columns.
+    const VECTOR: usize = 32 / size_of::<Self>();
+    /// SAFETY: needs AVX2.
+    unsafe fn above(a: __m256i, b: __m256i) -> __m256i;
+    /// SAFETY: needs AVX2.
+    unsafe fn equal(a: __m256i, b: __m256i) -> __m256i;
+    /// SAFETY: needs AVX2.
+    unsafe fn upper(a: __m256i, b: __m256i) -> __m256i;
+    /// SAFETY: needs AVX2.
+    unsafe fn lower(a: __m256i, b: __m256i) -> __m256i;
+    /// The comparison moved so that the highest bit of each 32-bit lane is that of the columns of `part`.
+    ///
+    /// SAFETY: needs AVX2.
+    unsafe fn mask(compared: __m256i, part: usize) -> __m256;
+}
+
+impl Lanes for i8 {
+    #[inline(always)]
+    unsafe fn above(a: __m256i, b: __m256i) -> __m256i {
+        unsafe { _mm256_cmpgt_epi8(a, b) }
+    }
+    #[inline(always)]
+    unsafe fn equal(a: __m256i, b: __m256i) -> __m256i {
+        unsafe { _mm256_cmpeq_epi8(a, b) }
+    }
+    #[inline(always)]
+    unsafe fn upper(a: __m256i, b: __m256i) -> __m256i {
+        unsafe { _mm256_max_epi8(a, b) }
+    }
+    #[inline(always)]
+    unsafe fn lower(a: __m256i, b: __m256i) -> __m256i {
+        unsafe { _mm256_min_epi8(a, b) }
+    }
+    #[inline(always)]
+    unsafe fn mask(compared: __m256i, part: usize) -> __m256 {
+        unsafe {
+            _mm256_castsi256_ps(match part {
+                0 => _mm256_slli_epi32::<24>(compared),
+                1 => _mm256_slli_epi32::<16>(compared),
+                2 => _mm256_slli_epi32::<8>(compared),
+                _ => compared,
+            })
+        }
+    }
+}
+
+impl Lanes for i16 {
+    #[inline(always)]
+    unsafe fn above(a: __m256i, b: __m256i) -> __m256i {
+        unsafe { _mm256_cmpgt_epi16(a, b) }
+    }
+    #[inline(always)]
+    unsafe fn equal(a: __m256i, b: __m256i) -> __m256i {
+        unsafe { _mm256_cmpeq_epi16(a, b) }
+    }
+    #[inline(always)]
+    unsafe fn upper(a: __m256i, b: __m256i) -> __m256i {
+        unsafe { _mm256_max_epi16(a, b) }
+    }
+    #[inline(always)]
+    unsafe fn lower(a: __m256i, b: __m256i) -> __m256i {
+        unsafe { _mm256_min_epi16(a, b) }
+    }
+    #[inline(always)]
+    unsafe fn mask(compared: __m256i, part: usize) -> __m256 {
+        unsafe {
+            _mm256_castsi256_ps(match part {
+                0 => _mm256_slli_epi32::<16>(compared),
+                _ => compared,
+            })
+        }
+    }
+}
+
+/// SAFETY: needs AVX2, and `at + R::VECTOR` ranks in the slice.
+#[inline(always)]
+unsafe fn load_ranks<R: Lanes>(ranks: &[R], at: usize) -> __m256i {
+    unsafe { _mm256_loadu_si256(ranks.as_ptr().add(at).cast()) }
+}
+
+/// SAFETY: needs AVX2, and `at + R::VECTOR` ranks in the slice.
+#[inline(always)]
+unsafe fn store_ranks<R: Lanes>(ranks: &mut [R], at: usize, values: __m256i) {
+    unsafe { _mm256_storeu_si256(ranks.as_mut_ptr().add(at).cast(), values) }
+}
+
+/// SAFETY: needs AVX2, and `at + 8` numbers in the slice.
+#[inline(always)]
+unsafe fn load(numbers: &[f32], at: usize) -> __m256 {
+    unsafe { _mm256_loadu_ps(numbers.as_ptr().add(at)) }
+}
+
+/// SAFETY: needs AVX2, and `at + 8` numbers in the slice.
+#[inline(always)]
+unsafe fn store(numbers: &mut [f32], at: usize, values: __m256) {
+    unsafe { _mm256_storeu_ps(numbers.as_mut_ptr().add(at), values) }
+}
+
+/// The sum over the 32 lanes of four accumulators, by halves, as in the safe twin.
+///
+/// SAFETY: needs AVX2.
+#[inline(always)]
+unsafe fn total(sums: [__m256; 4]) -> f32 {
+    unsafe {
+        let eight = _mm256_add_ps(_mm256_add_ps(sums[0], sums[2]), _mm256_add_ps(sums[1], sums[3]));
+        let four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps::<1>(eight));
+        let two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+        _mm_cvtss_f32(_mm_add_ss(two, _mm_shuffle_ps::<1>(two, two)))
+    }
+}
+
+/// Which accumulator the columns from `column` on go to.
+#[inline(always)]
+fn accumulator(column: usize) -> usize {
+    column / EIGHT % 4
+}
+
+#[target_feature(enable = "avx2")]
+fn sum_with_lanes<R: Lanes>(rank: &[R], term: &[f32], best_rank: &[R], best_term: &[f32]) -> f32 {
+    // SAFETY: AVX2 is enabled, and the callers checked the lengths
+    unsafe {
+        let mut sums = [_mm256_setzero_ps(); 4];
+        for group in (0..rank.len()).step_by(LANES) {
+            for at in (group..group + LANES).step_by(R::VECTOR) {
+                let wins = R::above(load_ranks(rank, at), load_ranks(best_rank, at));
+                for part in 0..R::VECTOR / EIGHT {
+                    let column = at + part * EIGHT;
+                    let value = _mm256_blendv_ps(load(best_term, column), load(term, column), R::mask(wins, part));
+                    sums[accumulator(column)] = _mm256_add_ps(sums[accumulator(column)], value);
+                }
+            }
+        }
+        total(sums)
+    }
+}
+
+#[target_feature(enable = "avx2")]
+fn sum_without_lanes<R: Lanes>(rank: &[R], best_rank: &[R], best_term: &[f32], second_term: &[f32]) -> f32 {
+    // SAFETY: AVX2 is enabled, and the callers checked the lengths
+    unsafe {
+        let mut sums = [_mm256_setzero_ps(); 4];
+        for group in (0..rank.len()).step_by(LANES) {
+            for at in (group..group + LANES).step_by(R::VECTOR) {
+                let owned = R::equal(load_ranks(rank, at), load_ranks(best_rank, at));
+                for part in 0..R::VECTOR / EIGHT {
+                    let column = at + part * EIGHT;
+                    let value =
+                        _mm256_blendv_ps(load(best_term, column), load(second_term, column), R::mask(owned, part));
+                    sums[accumulator(column)] = _mm256_add_ps(sums[accumulator(column)], value);
+                }
+            }
+        }
+        total(sums)
+    }
+}
+
+#[target_feature(enable = "avx2")]
+fn add_cause_lanes<R: Lanes>(
+    rank: &[R],
+    term: &[f32],
+    old: (&[R], &[f32]),
+    new_rank: &mut [R],
+    new_term: &mut [f32],
+) -> f32 {
+    // SAFETY: AVX2 is enabled, and the callers checked the lengths
+    unsafe {
+        let mut sums = [_mm256_setzero_ps(); 4];
+        for group in (0..rank.len()).step_by(LANES) {
+            for at in (group..group + LANES).step_by(R::VECTOR) {
+                let (mine, theirs) = (load_ranks(rank, at), load_ranks(old.0, at));
+                let wins = R::above(mine, theirs);
+                store_ranks(new_rank, at, R::upper(mine, theirs));
+                for part in 0..R::VECTOR / EIGHT {
+                    let column = at + part * EIGHT;
+                    let value = _mm256_blendv_ps(load(old.1, column), load(term, column), R::mask(wins, part));
+                    store(new_term, column, value);
+                    sums[accumulator(column)] = _mm256_add_ps(sums[accumulator(column)], value);
+                }
+            }
+        }
+        total(sums)
+    }
+}
+
+#[target_feature(enable = "avx2")]
+fn two_best_lanes<R: Lanes>(
+    best: (&mut [R], &mut [f32]),
+    second: (&mut [R], &mut [f32]),
+    rank: &[R],
+    term: &[f32],
+) {
+    // SAFETY: AVX2 is enabled, and the callers checked the lengths
+    unsafe {
+        for at in (0..rank.len()).step_by(R::VECTOR) {
+            let (mine, theirs) = (load_ranks(rank, at), load_ranks(best.0, at));
+            let first = R::above(mine, theirs);
+            let left = R::lower(mine, theirs);
+            let next_rank = load_ranks(second.0, at);
+            let next = R::above(left, next_rank);
+            store_ranks(best.0, at, R::upper(mine, theirs));
+            store_ranks(second.0, at, R::upper(left, next_rank));
+            for part in 0..R::VECTOR / EIGHT {
+                let column = at + part * EIGHT;
+                let (new, old) = (load(term, column), load(best.1, column));
+                let is_first = R::mask(first, part);
+                let left = _mm256_blendv_ps(new, old, is_first);
+                store(best.1, column, _mm256_blendv_ps(old, new, is_first));
+                let value = _mm256_blendv_ps(load(second.1, column), left, R::mask(next, part));
+                store(second.1, column, value);
+            }
+        }
+    }
+}
+
+#[target_feature(enable = "avx2")]
+fn sum_with_new_lanes<R: Lanes, const TWO: bool>(
+    rank: &[R],
+    eta: &[f32],
+    a: &[f32],
+    t: &[f32],
+    best_rank: &[R],
+    best_term: &[f32],
+) -> f32 {
+    let width = rank.len();
+    // SAFETY: AVX2 is enabled, and the callers checked the lengths
+    unsafe {
+        let mut sums = [_mm256_setzero_ps(); 4];
+        for group in (0..width).step_by(LANES) {
+            for at in (group..group + LANES).step_by(R::VECTOR) {
+                let wins = R::above(load_ranks(rank, at), load_ranks(best_rank, at));
+                for part in 0..R::VECTOR / EIGHT {
+                    let column = at + part * EIGHT;
+                    let mut term = _mm256_mul_ps(load(eta, column), load(t, column));
+                    if TWO {
+                        let second = _mm256_mul_ps(load(eta, width + column), load(t, width + column));
+                        term = _mm256_add_ps(term, second);
+                    }
+                    term = _mm256_sub_ps(term, load(a, column));
+                    let value = _mm256_blendv_ps(load(best_term, column), term, R::mask(wins, part));
+                    sums[accumulator(column)] = _mm256_add_ps(sums[accumulator(column)], value);
+                }
+            }
+        }
+        total(sums)
+    }
+}
+
+#[target_feature(enable = "avx2")]
+fn share_out_lanes<R: Lanes, const CONSTANT: bool>(
+    rank: &[R],
+    parent_rank: &[R],
+    own: &[f32],
+    extra: f32,
+    cause: &mut [f32],
+    parent: &mut [f32],
+) {
+    // SAFETY: AVX2 is enabled, and the callers checked the lengths
+    unsafe {
+        let zero = _mm256_setzero_ps();
+        let extra = _mm256_set1_ps(extra);
+        for at in (0..rank.len()).step_by(R::VECTOR) {
+            let wins = R::above(load_ranks(rank, at), load_ranks(parent_rank, at));
+            for part in 0..R::VECTOR / EIGHT {
+                let column = at + part * EIGHT;
+                let whole = if CONSTANT { extra } else { _mm256_add_ps(extra, load(own, column)) };
+                let mask = R::mask(wins, part);
+                store(cause, column, _mm256_add_ps(load(cause, column), _mm256_blendv_ps(zero, whole, mask)));
+                store(parent, column, _mm256_add_ps(load(parent, column), _mm256_blendv_ps(whole, zero, mask)));
+            }
+        }
+    }
+}
+
+/// [`super::kernel::sum_with_new`], if the types are those of this module.
+#[inline(always)]
+pub(super) fn sum_with_new<F: Float, R: Rank>(
+    cause: (&[R], &[F], &[F]),
+    t: &[F],
+    best_rank: &[R],
+    best_term: &[F],
+) -> Option<F> {
+    let (rank, eta, a) = (cause.0, F::singles(cause.1)?, F::singles(cause.2)?);
+    let (t, best_term) = (F::singles(t)?, F::singles(best_term)?);
+    let planes = eta.len() / rank.len().max(1);
+    let long = [eta.len(), t.len(), planes * rank.len()];
+    if !fits(&[rank.len(), a.len(), best_rank.len(), best_term.len()]) || !fits(&long) || planes > 2 {
+        return None;
+    }
+    // SAFETY: `AVX2` is true only inside functions that are compiled for AVX2 and chosen where it is there
+    let sum = unsafe {
+        match (R::bytes(rank), R::bytes(best_rank), planes) {
+            (Some(rank), Some(best), 1) => sum_with_new_lanes::<i8, false>(rank, eta, a, t, best, best_term),
+            (Some(rank), Some(best), _) => sum_with_new_lanes::<i8, true>(rank, eta, a, t, best, best_term),
+            (_, _, 1) => {
+                sum_with_new_lanes::<i16, false>(R::words(rank)?, eta, a, t, R::words(best_rank)?, best_term)
+            }
+            _ => sum_with_new_lanes::<i16, true>(R::words(rank)?, eta, a, t, R::words(best_rank)?, best_term),
+        }
+    };
+    Some(F::of_single(sum))
+}
+
+/// [`super::kernel::share_out`], if the types are those of this module.
+#[inline(always)]
+pub(super) fn share_out<F: Float, R: Rank>(
+    rank: &[R],
+    parent_rank: &[R],
+    own: Option<&[F]>,
+    extra: F,
+    cause: &mut [F],
+    parent: &mut [F],
+) -> Option<()> {
+    let (cause, parent) = (F::singles_mut(cause)?, F::singles_mut(parent)?);
+    let constant = own.is_none();
+    let own = match own {
+        Some(own) => F::singles(own)?,
+        None => &[],
+    };
+    let own_length = if constant { rank.len() } else { own.len() };
+    if !fits(&[rank.len(), parent_rank.len(), own_length, cause.len(), parent.len()]) {
+        return None;
+    }
+    let extra = extra.f64() as f32;
+    // SAFETY: `AVX2` is true only inside functions that are compiled for AVX2 and chosen where it is there
+    unsafe {
+        match (R::bytes(rank), R::bytes(parent_rank), constant) {
+            (Some(rank), Some(above), true) => share_out_lanes::<i8, true>(rank, above, own, extra, cause, parent),
+            (Some(rank), Some(above), false) => share_out_lanes::<i8, false>(rank, above, own, extra, cause, parent),
+            (_, _, true) => {
+                share_out_lanes::<i16, true>(R::words(rank)?, R::words(parent_rank)?, own, extra, cause, parent);
+            }
+            (_, _, false) => {
+                share_out_lanes::<i16, false>(R::words(rank)?, R::words(parent_rank)?, own, extra, cause, parent);
+            }
+        }
+    }
+    Some(())
+}
+
+/// [`super::kernel::sum_with`], if the types are those of this module.
+#[inline(always)]
+pub(super) fn sum_with<F: Float, R: Rank>(rank: &[R], term: &[F], best_rank: &[R], best_term: &[F]) -> Option<F> {
+    let (term, best_term) = (F::singles(term)?, F::singles(best_term)?);
+    if !fits(&[rank.len(), term.len(), best_rank.len(), best_term.len()]) {
+        return None;
+    }
+    // SAFETY: `AVX2` is true only inside functions that are compiled for AVX2 and chosen where it is there
+    let sum = unsafe {
+        match (R::bytes(rank), R::bytes(best_rank)) {
+            (Some(rank), Some(best_rank)) => sum_with_lanes(rank, term, best_rank, best_term),
+            _ => sum_with_lanes(R::words(rank)?, term, R::words(best_rank)?, best_term),
+        }
+    };
+    Some(F::of_single(sum))
+}
+
+/// [`TwoBest::sum_without`], if the types are those of this module.
+#[inline(always)]
+pub(super) fn sum_without<F: Float, R: Rank>(
+    rank: &[R],
+    best_rank: &[R],
+    best_term: &[F],
+    second_term: &[F],
+) -> Option<F> {
+    let (best_term, second_term) = (F::singles(best_term)?, F::singles(second_term)?);
+    if !fits(&[rank.len(), best_rank.len(), best_term.len(), second_term.len()]) {
+        return None;
+    }
+    // SAFETY: `AVX2` is true only inside functions that are compiled for AVX2 and chosen where it is there
+    let sum = unsafe {
+        match (R::bytes(rank), R::bytes(best_rank)) {
+            (Some(rank), Some(best_rank)) => sum_without_lanes(rank, best_rank, best_term, second_term),
+            _ => sum_without_lanes(R::words(rank)?, R::words(best_rank)?, best_term, second_term),
+        }
+    };
+    Some(F::of_single(sum))
+}
+
+/// [`super::kernel::add_cause`], if the types are those of this module.
+#[inline(always)]
+pub(super) fn add_cause<F: Float, R: Rank>(
+    rank: &[R],
+    term: &[F],
+    old: (&[R], &[F]),
+    new_rank: &mut [R],
+    new_term: &mut [F],
+) -> Option<F> {
+    let (term, old_term, new_term) = (F::singles(term)?, F::singles(old.1)?, F::singles_mut(new_term)?);
+    if !fits(&[rank.len(), term.len(), old.0.len(), old_term.len(), new_rank.len(), new_term.len()]) {
+        return None;
+    }
+    // SAFETY: `AVX2` is true only inside functions that are compiled for AVX2 and chosen where it is there
+    let sum = unsafe {
+        match (R::bytes(rank), R::bytes(old.0), R::bytes_mut(new_rank)) {
+            (Some(rank), Some(old), Some(new)) => add_cause_lanes(rank, term, (old, old_term), new, new_term),
+            _ => add_cause_lanes(
+                R::words(rank)?,
+                term,
+                (R::words(old.0)?, old_term),
+                R::words_mut(new_rank)?,
+                new_term,
+            ),
+        }
+    };
+    Some(F::of_single(sum))
+}
+
+/// [`TwoBest::add`], if the types are those of this module.
+#[inline(always)]
+pub(super) fn add_to_two_best<F: Float, R: Rank>(two: &mut TwoBest<'_, F, R>, rank: &[R], term: &[F]) -> Option<()> {
+    let term = F::singles(term)?;
+    let (best_term, second_term) = (F::singles_mut(two.best_term)?, F::singles_mut(two.second_term)?);
+    let ranks = [rank.len(), two.best_rank.len(), two.second_rank.len()];
+    if !fits(&[ranks[0], ranks[1], ranks[2], term.len(), best_term.len(), second_term.len()]) {
+        return None;
+    }
+    // SAFETY: `AVX2` is true only inside functions that are compiled for AVX2 and chosen where it is there
+    unsafe {
+        match (R::bytes(rank), R::bytes_mut(two.best_rank), R::bytes_mut(two.second_rank)) {
+            (Some(rank), Some(best), Some(second)) => {
+                two_best_lanes(((best), best_term), (second, second_term), rank, term);
+            }
+            _ => two_best_lanes(
+                (R::words_mut(two.best_rank)?, best_term),
+                (R::words_mut(two.second_rank)?, second_term),
+                R::words(rank)?,
+                term,
+            ),
+        }
+    }
+    Some(())
+}

@@ -1,0 +1,95 @@
+//! States as sets of bits, 64 causes in a word.
+
+/// Words for `h` causes.
+pub(crate) fn words(h: usize) -> usize {
+    h.div_ceil(64)
+}
+
+#[inline(always)]
+pub(crate) fn has(state: &[u64], h: usize) -> bool {
+    state[h / 64] >> (h % 64) & 1 == 1
+}
+
+#[inline(always)]
+pub(crate) fn flip(state: &mut [u64], h: usize) {
+    state[h / 64] ^= 1 << (h % 64);
+}
+
+/// The number of active causes.
+#[inline(always)]
+pub(crate) fn count(state: &[u64]) -> usize {
+    state.iter().map(|word| word.count_ones() as usize).sum()
+}
+
+/// Calls `see` with each active cause, in ascending order.
+#[inline(always)]
+pub(crate) fn each(state: &[u64], mut see: impl FnMut(usize)) {
+    for (index, word) in state.iter().enumerate() {
+        let mut rest = *word;
+        while rest != 0 {
+            see(index * 64 + rest.trailing_zeros() as usize);
+            rest &= rest - 1;
+        }
+    }
+}
+
+/// A number that tells states apart: two different ones share it with a probability of about $2^{-64}$.
+#[inline(always)]
+pub(crate) fn hash(state: &[u64]) -> u64 {
+    let mut hash = 0x9e37_79b9_7f4a_7c15u64;
+    for word in state {
+        hash = (hash ^ word).wrapping_mul(0xff51_afd7_ed55_8ccd);
+        hash ^= hash >> 32;
+    }
+    hash
+}
+
+/// Turns 64 rows of 64 bits into columns.
+pub(crate) fn transpose(rows: &mut [u64; 64]) {
+    let mut width = 32;
+    let mut mask = 0x0000_0000_ffff_ffffu64;
+    while width > 0 {
+        let mut row = 0;
+        while row < 64 {
+            for low in row..row + width {
+                let swap = ((rows[low] >> width) ^ rows[low + width]) & mask;
+                rows[low] ^= swap << width;
+                rows[low + width] ^= swap;
+            }
+            row += 2 * width;
+        }
+        width /= 2;
+        mask ^= mask << width;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_become_columns() {
+        let mut seed = 1u64;
+        let rows: [u64; 64] = std::array::from_fn(|_| {
+            seed = hash(&[seed]);
+            seed
+        });
+        let mut columns = rows;
+        transpose(&mut columns);
+        for (r, row) in rows.iter().enumerate() {
+            for (c, column) in columns.iter().enumerate() {
+                assert_eq!(row >> c & 1, column >> r & 1, "{r} {c}");
+            }
+        }
+    }
+
+    #[test]
+    fn causes_come_in_order() {
+        let mut state = [0u64; 3];
+        [130, 0, 63, 64].iter().for_each(|h| flip(&mut state, *h));
+        let mut found = Vec::new();
+        each(&state, |h| found.push(h));
+        assert_eq!(found, [0, 63, 64, 130]);
+        assert!(count(&state) == 4 && has(&state, 64) && !has(&state, 65));
+    }
+}

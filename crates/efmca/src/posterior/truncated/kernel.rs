@@ -1,0 +1,406 @@
+//! The kernel: passes over the columns of one row of data.
+//!
+//! Which cause is stronger in a column is an order, so it is enough to know the *rank* of each cause there. A rank
+//! fits in a byte (two above 255 causes), where a strength takes four, and it names its cause.
+//!
+//! The functions here are the safe twins: they work on fixed groups of [`LANES`] columns and run anywhere. Where the
+//! processor has AVX2 and numbers are `f32`, [`super::avx2`] takes over. No fused multiply-add is used and every sum has
+//! one order, so all of them give the same bits.
+
+use std::ops::{Add, AddAssign, Mul, Sub};
+
+#[cfg(target_arch = "x86_64")]
+use super::avx2;
+
+/// Columns that are worked on together. Rows are padded to a multiple of it.
+pub(crate) const LANES: usize = 32;
+
+/// The numbers that the kernel works with.
+pub(crate) trait Float:
+    Copy
+    + PartialOrd
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + AddAssign
+    + std::fmt::Debug
+    + Send
+    + Sync
+    + 'static
+{
+    const ZERO: Self;
+    const ONE: Self;
+    /// Marks a missing value.
+    const MISSING: Self;
+    /// States with less posterior probability than this add nothing that the rounding of the others leaves visible.
+    const NEGLIGIBLE: f64;
+    /// Whether ranks are stored in the order that [`super::avx2`] wants.
+    const INTERLEAVED: bool;
+    /// The nearest number of this type, kept away from where sums overflow.
+    fn of(value: f64) -> Self;
+    fn f64(self) -> f64;
+    fn of_single(value: f32) -> Self;
+    /// `yes` where `take` is -1, `no` where it is 0: without a branch, for many at once.
+    fn blend(take: i8, yes: Self, no: Self) -> Self;
+    /// The same numbers, if they are `f32`.
+    fn singles(values: &[Self]) -> Option<&[f32]>;
+    fn singles_mut(values: &mut [Self]) -> Option<&mut [f32]>;
+}
+
+macro_rules! float {
+    ($type:ty, $signed:ty, $bits:ty, $negligible:expr, $limit:expr, $interleaved:expr, |$values:ident| $singles:expr) => {
+        impl Float for $type {
+            const ZERO: Self = 0.0;
+            const ONE: Self = 1.0;
+            const MISSING: Self = <$type>::NAN;
+            const NEGLIGIBLE: f64 = $negligible;
+            const INTERLEAVED: bool = $interleaved;
+            #[inline(always)]
+            fn of(value: f64) -> Self {
+                value.clamp(-$limit, $limit) as $type
+            }
+            #[inline(always)]
+            fn f64(self) -> f64 {
+                f64::from(self)
+            }
+            #[inline(always)]
+            fn of_single(value: f32) -> Self {
+                <$type>::from(value)
+            }
+            #[inline(always)]
+            fn blend(take: i8, yes: Self, no: Self) -> Self {
+                let mask = <$signed>::from(take) as $bits;
+                <$type>::from_bits((yes.to_bits() & mask) | (no.to_bits() & !mask))
+            }
+            #[inline(always)]
+            fn singles($values: &[Self]) -> Option<&[f32]> {
+                $singles
+            }
+            #[inline(always)]
+            fn singles_mut($values: &mut [Self]) -> Option<&mut [f32]> {
+                $singles
+            }
+        }
+    };
+}
+float!(f32, i32, u32, 1e-9, 1e18, cfg!(target_arch = "x86_64"), |values| Some(values));
+float!(f64, i64, u64, 1e-18, 1e150, false, |_values| None);
+
+/// The place of a cause in the order of strength of a column: the weakest comes first.
+pub(crate) trait Rank: Copy + Ord + std::fmt::Debug + Send + Sync + 'static {
+    /// The weakest.
+    const LOWEST: Self;
+    /// How many ranks there are.
+    const COUNT: usize;
+    fn of(place: usize) -> Self;
+    /// -1 if this rank is higher, else 0.
+    fn higher(self, than: Self) -> i8;
+    /// -1 if the two are the same, else 0.
+    fn same(self, other: Self) -> i8;
+    /// The same ranks, if they are bytes.
+    fn bytes(values: &[Self]) -> Option<&[i8]>;
+    fn bytes_mut(values: &mut [Self]) -> Option<&mut [i8]>;
+    /// The same ranks, if they are words.
+    fn words(values: &[Self]) -> Option<&[i16]>;
+    fn words_mut(values: &mut [Self]) -> Option<&mut [i16]>;
+}
+
+macro_rules! rank {
+    ($type:ty, |$values:ident| $bytes:expr, $words:expr) => {
+        // signed, because AVX2 compares signed integers only
+        impl Rank for $type {
+            const LOWEST: Self = <$type>::MIN;
+            const COUNT: usize = 1 << <$type>::BITS;
+            #[inline(always)]
+            fn of(place: usize) -> Self {
+                (place as i64 + i64::from(<$type>::MIN)) as $type
+            }
+            #[inline(always)]
+            fn higher(self, than: Self) -> i8 {
+                -i8::from(self > than)
+            }
+            #[inline(always)]
+            fn same(self, other: Self) -> i8 {
+                -i8::from(self == other)
+            }
+            #[inline(always)]
+            fn bytes($values: &[Self]) -> Option<&[i8]> {
+                $bytes
+            }
+            #[inline(always)]
+            fn bytes_mut($values: &mut [Self]) -> Option<&mut [i8]> {
+                $bytes
+            }
+            #[inline(always)]
+            fn words($values: &[Self]) -> Option<&[i16]> {
+                $words
+            }
+            #[inline(always)]
+            fn words_mut($values: &mut [Self]) -> Option<&mut [i16]> {
+                $words
+            }
+        }
+    };
+}
+rank!(i8, |_values| Some(_values), None);
+rank!(i16, |_values| None, Some(_values));
+
+/// Where the rank of a column is stored: in place, or, for [`super::avx2`], so that the ranks of columns 0, 8, 16 and 24 of
+/// a group are the four bytes of one 32-bit lane (of 0 and 8, the two words). A comparison of ranks then becomes the mask
+/// for eight numbers by a shift.
+#[inline(always)]
+pub(super) fn place<F: Float, R: Rank>(column: usize) -> usize {
+    if !F::INTERLEAVED {
+        return column;
+    }
+    let ratio = 4 / size_of::<R>();
+    let group = 8 * ratio;
+    let inside = column % group;
+    column - inside + inside % 8 * ratio + inside / 8
+}
+
+/// The masks of a group of columns from comparisons of their ranks.
+#[inline(always)]
+fn masks<F: Float, R: Rank>(ranks: &[R; LANES], others: &[R; LANES], compare: impl Fn(R, R) -> i8) -> [i8; LANES] {
+    let mut stored = [0; LANES];
+    for lane in 0..LANES {
+        stored[lane] = compare(ranks[lane], others[lane]);
+    }
+    if !F::INTERLEAVED {
+        return stored;
+    }
+    std::array::from_fn(|lane| stored[place::<F, R>(lane)])
+}
+
+#[inline(always)]
+fn blend<F: Float>(take: &[i8; LANES], yes: &[F; LANES], no: &[F; LANES]) -> [F; LANES] {
+    let mut values = [F::ZERO; LANES];
+    for lane in 0..LANES {
+        values[lane] = F::blend(take[lane], yes[lane], no[lane]);
+    }
+    values
+}
+
+#[inline(always)]
+fn add<F: Float>(sums: &mut [F; LANES], values: &[F; LANES]) {
+    for lane in 0..LANES {
+        sums[lane] += values[lane];
+    }
+}
+
+/// The sum over the lanes, by halves.
+#[inline(always)]
+pub(super) fn total<F: Float>(mut sums: [F; LANES]) -> F {
+    let mut width = LANES / 2;
+    while width > 0 {
+        for lane in 0..width {
+            sums[lane] = sums[lane] + sums[lane + width];
+        }
+        width /= 2;
+    }
+    sums[0]
+}
+
+#[inline(always)]
+fn groups<T>(values: &[T]) -> &[[T; LANES]] {
+    values.as_chunks().0
+}
+
+#[inline(always)]
+fn groups_mut<T>(values: &mut [T]) -> &mut [[T; LANES]] {
+    values.as_chunks_mut().0
+}
+
+/// The log-terms of a cause: $\vec\eta_d^T\vec T_d - A_d$ for all columns; `eta` and `t` have one plane for each $l$.
+#[inline(always)]
+pub(super) fn log_terms<F: Float>(eta: &[F], a: &[F], t: &[F], terms: &mut [F]) {
+    let width = terms.len();
+    if eta.len() == 2 * width {
+        let (eta_1, eta_2) = eta.split_at(width);
+        let (t_1, t_2) = t.split_at(width);
+        for ((((out, a), eta_1), t_1), (eta_2, t_2)) in
+            terms.iter_mut().zip(a).zip(eta_1).zip(t_1).zip(eta_2.iter().zip(t_2))
+        {
+            *out = (*eta_1 * *t_1 + *eta_2 * *t_2) - *a;
+        }
+        return;
+    }
+    for (((out, a), eta), t) in terms.iter_mut().zip(a).zip(eta).zip(t) {
+        *out = *eta * *t - *a;
+    }
+    for (eta, t) in eta.chunks_exact(width).zip(t.chunks_exact(width)).skip(1) {
+        for ((out, eta), t) in terms.iter_mut().zip(eta).zip(t) {
+            *out += *eta * *t;
+        }
+    }
+}
+
+/// Sets the log-terms of missing values to zero.
+#[inline(always)]
+pub(super) fn mask_terms<F: Float>(present: &[F], terms: &mut [F]) {
+    for (term, present) in terms.iter_mut().zip(present) {
+        *term = if *present > F::ZERO { *term } else { F::ZERO };
+    }
+}
+
+/// $\sum_d$ of the log-terms after a cause is added to a state.
+#[inline(always)]
+pub(super) fn sum_with<const AVX2: bool, F: Float, R: Rank>(
+    rank: &[R],
+    term: &[F],
+    best_rank: &[R],
+    best_term: &[F],
+) -> F {
+    #[cfg(target_arch = "x86_64")]
+    if AVX2 && let Some(sum) = avx2::sum_with(rank, term, best_rank, best_term) {
+        return sum;
+    }
+    let mut sums = [F::ZERO; LANES];
+    for (((rank, term), best_rank), best_term) in
+        groups(rank).iter().zip(groups(term)).zip(groups(best_rank)).zip(groups(best_term))
+    {
+        let take = masks::<F, R>(rank, best_rank, R::higher);
+        add(&mut sums, &blend(&take, term, best_term));
+    }
+    total(sums)
+}
+
+/// Adds a cause to a state, and returns the sum of its log-terms then.
+#[inline(always)]
+pub(super) fn add_cause<const AVX2: bool, F: Float, R: Rank>(
+    rank: &[R],
+    term: &[F],
+    old: (&[R], &[F]),
+    new_rank: &mut [R],
+    new_term: &mut [F],
+) -> F {
+    #[cfg(target_arch = "x86_64")]
+    if AVX2 && let Some(sum) = avx2::add_cause(rank, term, old, new_rank, new_term) {
+        return sum;
+    }
+    let mut sums = [F::ZERO; LANES];
+    let old = groups(old.0).iter().zip(groups(old.1));
+    let new = groups_mut(new_rank).iter_mut().zip(groups_mut(new_term));
+    for (((rank, term), (old_rank, old_term)), (new_rank, new_term)) in
+        groups(rank).iter().zip(groups(term)).zip(old).zip(new)
+    {
+        let take = masks::<F, R>(rank, old_rank, R::higher);
+        *new_term = blend(&take, term, old_term);
+        for lane in 0..LANES {
+            new_rank[lane] = rank[lane].max(old_rank[lane]);
+        }
+        add(&mut sums, new_term);
+    }
+    total(sums)
+}
+
+/// The best and the second-best cause of each column.
+pub(super) struct TwoBest<'a, F, R> {
+    pub(super) best_rank: &'a mut [R],
+    pub(super) best_term: &'a mut [F],
+    pub(super) second_rank: &'a mut [R],
+    pub(super) second_term: &'a mut [F],
+}
+
+impl<F: Float, R: Rank> TwoBest<'_, F, R> {
+    /// Adds a cause.
+    #[inline(always)]
+    pub(super) fn add<const AVX2: bool>(&mut self, rank: &[R], term: &[F]) {
+        #[cfg(target_arch = "x86_64")]
+        if AVX2 && avx2::add_to_two_best(self, rank, term).is_some() {
+            return;
+        }
+        let best = groups_mut(self.best_rank).iter_mut().zip(groups_mut(self.best_term));
+        let second = groups_mut(self.second_rank).iter_mut().zip(groups_mut(self.second_term));
+        for (((rank, term), (best_rank, best_term)), (second_rank, second_term)) in
+            groups(rank).iter().zip(groups(term)).zip(best).zip(second)
+        {
+            let first = masks::<F, R>(rank, best_rank, R::higher);
+            // what is left for the second place
+            let left_term = blend(&first, best_term, term);
+            let left_rank: [R; LANES] = std::array::from_fn(|lane| rank[lane].min(best_rank[lane]));
+            *best_term = blend(&first, term, best_term);
+            let next = masks::<F, R>(&left_rank, second_rank, R::higher);
+            *second_term = blend(&next, &left_term, second_term);
+            for lane in 0..LANES {
+                best_rank[lane] = rank[lane].max(best_rank[lane]);
+                second_rank[lane] = left_rank[lane].max(second_rank[lane]);
+            }
+        }
+    }
+
+    /// $\sum_d$ of the log-terms after a cause of the state is dropped.
+    #[inline(always)]
+    pub(super) fn sum_without<const AVX2: bool>(&self, rank: &[R]) -> F {
+        #[cfg(target_arch = "x86_64")]
+        if AVX2 && let Some(sum) = avx2::sum_without(rank, self.best_rank, self.best_term, self.second_term) {
+            return sum;
+        }
+        let mut sums = [F::ZERO; LANES];
+        for (((rank, best_rank), best_term), second_term) in
+            groups(rank).iter().zip(groups(self.best_rank)).zip(groups(self.best_term)).zip(groups(self.second_term))
+        {
+            let owned = masks::<F, R>(rank, best_rank, R::same);
+            add(&mut sums, &blend(&owned, second_term, best_term));
+        }
+        total(sums)
+    }
+}
+
+/// $\sum_d$ of the log-terms after a cause is added to a state, for a cause whose log-terms are not needed again.
+#[inline(always)]
+pub(super) fn sum_with_new<const AVX2: bool, F: Float, R: Rank>(
+    cause: (&[R], &[F], &[F]),
+    t: &[F],
+    best_rank: &[R],
+    best_term: &[F],
+    terms: &mut [F],
+) -> F {
+    #[cfg(target_arch = "x86_64")]
+    if AVX2 && let Some(sum) = avx2::sum_with_new(cause, t, best_rank, best_term) {
+        return sum;
+    }
+    let (rank, eta, a) = cause;
+    log_terms(eta, a, t, terms);
+    sum_with::<AVX2, F, R>(rank, terms, best_rank, best_term)
+}
+
+/// Gives what a state owns of each column, `own` plus `extra`, to the cause that it has more than its parent where that
+/// cause wins, and to the parent elsewhere.
+#[inline(always)]
+pub(super) fn share_out<const AVX2: bool, F: Float, R: Rank>(
+    rank: &[R],
+    parent_rank: &[R],
+    own: Option<&[F]>,
+    extra: F,
+    cause: &mut [F],
+    parent: &mut [F],
+) {
+    #[cfg(target_arch = "x86_64")]
+    if AVX2 && avx2::share_out(rank, parent_rank, own, extra, cause, parent).is_some() {
+        return;
+    }
+    let zeros = [F::ZERO; LANES];
+    for (index, ((rank, parent_rank), (cause, parent))) in groups(rank)
+        .iter()
+        .zip(groups(parent_rank))
+        .zip(groups_mut(cause).iter_mut().zip(groups_mut(parent)))
+        .enumerate()
+    {
+        let wins = masks::<F, R>(rank, parent_rank, R::higher);
+        let mut whole = [extra; LANES];
+        if let Some(own) = own {
+            add(&mut whole, &groups(own)[index]);
+        }
+        add(cause, &blend(&wins, &whole, &zeros));
+        add(parent, &blend(&wins, &zeros, &whole));
+    }
+}
+
+/// Raises the ranks of a state to those of a cause that is added.
+#[inline(always)]
+pub(super) fn raise_ranks<R: Rank>(rank: &[R], old: &[R], new: &mut [R]) {
+    for ((new, old), rank) in new.iter_mut().zip(old).zip(rank) {
+        *new = (*rank).max(*old);
+    }
+}

@@ -1,0 +1,141 @@
+//! The tables of a model as the kernel reads them.
+
+use super::frame::Frame;
+use super::kernel::{Float, Rank, place};
+use super::observations::{Row, padded};
+use crate::model::{Columns, Tables};
+
+/// [`Tables`] in a [`Frame`], by cause and by strength.
+///
+/// Natural parameters and log-partition functions are differences to a reference, the average cause: what all causes
+/// have in common is added to a row once, in `f64`, and rounding touches what tells them apart.
+#[derive(Debug, Clone)]
+pub(crate) struct Layout<F, R> {
+    /// $H$.
+    pub(crate) h: usize,
+    pub(crate) d: usize,
+    pub(crate) l: usize,
+    /// $D$, padded.
+    pub(crate) width: usize,
+    /// $(H+1) \times$ width: the place of each cause in the order of each column; the background is the last row.
+    rank: Vec<R>,
+    /// $(H+1) \times L \times$ width.
+    eta: Vec<F>,
+    /// $(H+1) \times$ width.
+    a: Vec<F>,
+    /// $D \times (H+1)$: the causes of each column, the strongest first.
+    pub(crate) order: Vec<u16>,
+    /// $D \times (H+1) \times (L+1)$: $\vec\eta$ and $A$ in that order.
+    sorted: Vec<F>,
+    /// $L \times$ width and width: what was subtracted.
+    reference: (Vec<f64>, Vec<f64>),
+    /// $\log\frac{\pi_h}{1-\pi_h}$.
+    pub(crate) log_odds: Vec<f64>,
+    /// $\sum_h\log(1-\pi_h)$.
+    pub(crate) log_prior_empty: f64,
+}
+
+impl<F: Float, R: Rank> Layout<F, R> {
+    pub(crate) fn new(columns: &Columns, tables: &Tables, frame: &Frame) -> Layout<F, R> {
+        let (h, d, l) = (tables.log_odds.len(), columns.d(), columns.l_max());
+        let (width, causes) = (padded(d), h + 1);
+        let mut layout = Layout {
+            h,
+            d,
+            l,
+            width,
+            rank: vec![R::LOWEST; causes * width],
+            eta: vec![F::ZERO; causes * l * width],
+            a: vec![F::ZERO; causes * width],
+            order: vec![0; d * causes],
+            sorted: vec![F::ZERO; d * causes * (l + 1)],
+            reference: (vec![0.0; l * width], vec![0.0; width]),
+            log_odds: tables.log_odds.to_vec(),
+            log_prior_empty: tables.log_prior_empty,
+        };
+        let mut order: Vec<usize> = (0..causes).collect();
+        let (mut eta, mut a) = (vec![0.0; causes * l], vec![0.0; causes]);
+        for (column, _, span) in columns.iter() {
+            // the strongest first; of equals the first cause, and the background last (adding zero makes -0 and 0 equal)
+            let strength = tables.strength.column(column);
+            order.sort_unstable_by(|a, b| (strength[*b] + 0.0).total_cmp(&(strength[*a] + 0.0)).then(a.cmp(b)));
+            for cause in 0..causes {
+                let eta = &mut eta[cause * l..][..span.len()];
+                a[cause] = frame.parameters(columns, tables, cause, column, eta);
+            }
+            let mean = |values: &mut dyn Iterator<Item = f64>| values.sum::<f64>() / causes as f64;
+            let mean_a = mean(&mut a.iter().copied());
+            layout.reference.1[column] = mean_a;
+            for l in 0..span.len() {
+                layout.reference.0[l * width + column] = mean(&mut eta.iter().copied().skip(l).step_by(layout.l));
+            }
+            for (position, cause) in order.iter().copied().enumerate() {
+                layout.order[column * causes + position] = cause as u16;
+                layout.rank[cause * width + place::<F, R>(column)] = R::of(h - position);
+                let sorted = &mut layout.sorted[(column * causes + position) * (l + 1)..][..l + 1];
+                for l in 0..span.len() {
+                    let value = F::of(eta[cause * layout.l + l] - layout.reference.0[l * width + column]);
+                    layout.eta[(cause * layout.l + l) * width + column] = value;
+                    sorted[l] = value;
+                }
+                let value = F::of(a[cause] - mean_a);
+                layout.a[cause * width + column] = value;
+                sorted[l] = value;
+            }
+        }
+        layout
+    }
+
+    /// The ranks of a cause.
+    #[inline(always)]
+    pub(crate) fn ranks(&self, cause: usize) -> &[R] {
+        &self.rank[cause * self.width..][..self.width]
+    }
+
+    /// $\vec\eta$ (all planes) and $A$ of a cause.
+    #[inline(always)]
+    pub(crate) fn parameters(&self, cause: usize) -> (&[F], &[F]) {
+        let plane = self.l * self.width;
+        (&self.eta[cause * plane..][..plane], &self.a[cause * self.width..][..self.width])
+    }
+
+    /// The causes of a column, the strongest first.
+    #[inline(always)]
+    pub(crate) fn strongest(&self, column: usize) -> &[u16] {
+        &self.order[column * (self.h + 1)..][..self.h + 1]
+    }
+
+    /// The log-term of the cause at `position` of a column's order.
+    #[inline(always)]
+    pub(crate) fn sorted_term(&self, row: &Row<F>, column: usize, position: usize) -> F {
+        let entry = &self.sorted[(column * (self.h + 1) + position) * (self.l + 1)..][..self.l + 1];
+        // the same order of operations as in the passes, for the same bits
+        let mut term = entry[0] * row.t[column];
+        if self.l == 2 {
+            return (term + entry[1] * row.t[self.width + column]) - entry[2];
+        }
+        term = term - entry[self.l];
+        for l in 1..self.l {
+            term += entry[l] * row.t[l * self.width + column];
+        }
+        term
+    }
+
+    /// What all states have in common in this row: the log-term of the reference.
+    #[inline(always)]
+    pub(crate) fn common(&self, row: &Row<F>) -> f64 {
+        let mut sums = [0.0; 4];
+        let (eta, a) = (&self.reference.0, &self.reference.1);
+        for (group, present) in row.present.chunks_exact(4).enumerate() {
+            for lane in 0..4 {
+                let column = group * 4 + lane;
+                let mut term = -a[column] * present[lane].f64();
+                for l in 0..self.l {
+                    term += eta[l * self.width + column] * row.t[l * self.width + column].f64();
+                }
+                sums[lane] += term;
+            }
+        }
+        (sums[0] + sums[2]) + (sums[1] + sums[3])
+    }
+}

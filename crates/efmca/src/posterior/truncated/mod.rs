@@ -1,0 +1,285 @@
+//! Truncated posteriors (Sec. 5.2): for each row a set $\mathcal K^{(n)}$ of $S$ states, improved from one E-step to the
+//! next.
+//!
+//! $$ q^{(n)}(\vec s) = \frac{p(\vec y^{(n)}, \vec s | \Theta)}{\sum\_{\vec s' \in \mathcal K^{(n)}} p(\vec y^{(n)}, \vec s' | \Theta)} \quad\text{for } \vec s \in \mathcal K^{(n)} $$
+//! (Eqn. 41) and zero elsewhere; the bound is $\sum_n\log\sum_{\vec s \in \mathcal K^{(n)}} p(\vec y^{(n)}, \vec s)$. A state
+//! leaves $\mathcal K^{(n)}$ only for a better one, so with the parameters fixed the bound never falls.
+//!
+//! ```text
+//! observations ──▶ row ──▶ score ──▶ propose ──▶ select ──▶ q ──▶ sums
+//! frame, layout            passes    proposals     rows            passes
+//!                          or walk                                 or walk
+//! ```
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+mod bits;
+mod frame;
+mod kernel;
+mod layout;
+mod observations;
+mod passes;
+mod proposals;
+mod rows;
+mod sets;
+mod sums;
+mod truncation;
+mod walk;
+
+use std::ops::Range;
+
+use ndarray::Array1;
+
+pub use proposals::{
+    Evolution, Marginals, Neighbours, OneFlips, Propose, Random, Scene, Selection, Variation, Wishes,
+};
+pub use sets::Sets;
+pub use truncation::{Precision, Truncation};
+
+use crate::em::Moments;
+use crate::error::{Error, Result};
+use crate::model::{Columns, Data, Model, Tables};
+use kernel::Rank;
+use layout::Layout;
+use observations::Observations;
+use rows::{Compiled, Job, Kept, Task};
+use sums::Sums;
+
+/// Chunks of rows that are summed apart. It depends on the size of the problem and never on the number of threads, so
+/// that the order of additions, and with it every bit, is the same for any number of threads.
+const MOST_CHUNKS: usize = 32;
+/// Rows of a chunk, at the least.
+const SMALLEST_CHUNK: usize = 32;
+/// More active causes than this and columns are walked instead of passed over.
+const MANY_ACTIVE: f64 = 24.0;
+/// The largest number of causes, which are numbered with 16 bits.
+pub const LARGEST_H: usize = u16::MAX as usize - 1;
+
+/// A data set in the precision that was asked for.
+#[derive(Debug, Clone)]
+pub(crate) enum Observed {
+    Single(Observations<f32>),
+    Double(Observations<f64>),
+}
+
+macro_rules! both {
+    ($observed:expr, $data:ident => $result:expr) => {
+        match $observed {
+            Observed::Single($data) => $result,
+            Observed::Double($data) => $result,
+        }
+    };
+}
+
+impl Observed {
+    pub(crate) fn new(
+        columns: &Columns,
+        data: &dyn Data,
+        weights: Option<&Array1<f64>>,
+        precision: Precision,
+    ) -> Result<Observed> {
+        Ok(if precision.is_double(data.n() * columns.k()) {
+            Observed::Double(Observations::new(columns, data, weights, false)?)
+        } else {
+            Observed::Single(Observations::new(columns, data, weights, true)?)
+        })
+    }
+
+    pub(crate) fn n(&self) -> usize {
+        both!(self, data => data.n())
+    }
+
+    pub(crate) fn weight(&self, n: usize) -> f64 {
+        both!(self, data => data.weight(n))
+    }
+
+    pub(crate) fn total_weight(&self) -> f64 {
+        both!(self, data => data.total_weight())
+    }
+
+    pub(crate) fn column_means(&self) -> Array1<f64> {
+        both!(self, data => data.column_means())
+    }
+
+    pub(crate) fn check_learnable(&self) -> Result<()> {
+        both!(self, data => data.check_learnable())
+    }
+
+    /// $\vec T$ of a row, and which columns are there.
+    pub(crate) fn statistics(&self, n: usize) -> (Vec<f64>, Vec<bool>) {
+        both!(self, data => data.statistics(n))
+    }
+}
+
+/// What an E-step did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Effort {
+    /// Log-joints that were evaluated.
+    pub evaluations: u64,
+    /// States that took the place of a worse one.
+    pub replaced: u64,
+}
+
+/// Truncated posteriors of a data set.
+#[derive(Debug, Clone)]
+pub(crate) struct Truncated<'a> {
+    observed: &'a Observed,
+    truncation: &'a Truncation,
+    sets: Sets,
+    filled: bool,
+    bounds: Vec<f64>,
+    /// $q$ of each state of each row, if it is kept.
+    q: Vec<f64>,
+    seed: u64,
+    iteration: u64,
+    by_content: bool,
+}
+
+impl<'a> Truncated<'a> {
+    /// Sets that the first E-step fills.
+    pub(crate) fn new(observed: &'a Observed, truncation: &'a Truncation, h: usize, seed: u64) -> Truncated<'a> {
+        let sets = Sets::empty(observed.n(), h, truncation.states);
+        let bounds = vec![0.0; observed.n()];
+        Truncated {
+            observed,
+            truncation,
+            sets,
+            filled: false,
+            bounds,
+            q: Vec::new(),
+            seed,
+            iteration: 0,
+            by_content: false,
+        }
+    }
+
+    /// Posteriors in which no row depends on another.
+    pub(crate) fn by_content(mut self) -> Truncated<'a> {
+        self.by_content = true;
+        self
+    }
+
+    /// The same posteriors over other statistics of the same rows.
+    pub(crate) fn with_data(self, observed: &'a Observed) -> Truncated<'a> {
+        Truncated { observed, ..self }
+    }
+
+    /// $\mathcal F$ of each row in the last E-step.
+    pub(crate) fn bounds(&self) -> &[f64] {
+        &self.bounds
+    }
+
+    pub(crate) fn sets(&self) -> &Sets {
+        &self.sets
+    }
+
+    pub(crate) fn into_sets(self) -> Sets {
+        self.sets
+    }
+
+    /// $q$ of each state of each row, if the last E-step kept it.
+    pub(crate) fn q(&self) -> &[f64] {
+        &self.q
+    }
+
+    /// The E-step; `keep_q` if [`Truncated::redistribute`] or [`Truncated::q`] will be asked for.
+    pub(crate) fn e_step(&mut self, model: &Model, beta: f64, keep_q: bool) -> Result<(Moments, Effort)> {
+        if keep_q {
+            self.q.resize(self.sets.n() * self.sets.s(), 0.0);
+        } else {
+            self.q = Vec::new();
+        }
+        let found = self.dispatch(model, &Tables::new(model), Job::EStep, beta)?;
+        self.filled = true;
+        self.iteration += 1;
+        Ok(found)
+    }
+
+    /// The moments of the same posteriors with the owners that `model` has.
+    pub(crate) fn redistribute(&mut self, model: &Model, tables: &Tables) -> Result<Moments> {
+        Ok(self.dispatch(model, tables, Job::Redistribute, 1.0)?.0)
+    }
+
+    fn dispatch(&mut self, model: &Model, tables: &Tables, job: Job, beta: f64) -> Result<(Moments, Effort)> {
+        if model.superposition().rho().is_some() {
+            return Err(Error::setting(
+                "superposition",
+                model.superposition().name(),
+                "truncated posteriors know the true maximum only; leave out `rho`, or use 16 causes or fewer",
+            ));
+        }
+        let bytes = model.h() < <i8 as Rank>::COUNT;
+        match (self.observed, bytes) {
+            (Observed::Single(data), true) => self.all_rows::<f32, i8>(data, model, tables, job, beta),
+            (Observed::Single(data), false) => self.all_rows::<f32, i16>(data, model, tables, job, beta),
+            (Observed::Double(data), true) => self.all_rows::<f64, i8>(data, model, tables, job, beta),
+            (Observed::Double(data), false) => self.all_rows::<f64, i16>(data, model, tables, job, beta),
+        }
+    }
+
+    fn all_rows<F: Compiled<R>, R: Rank>(
+        &mut self,
+        data: &Observations<F>,
+        model: &Model,
+        tables: &Tables,
+        job: Job,
+        beta: f64,
+    ) -> Result<(Moments, Effort)> {
+        let layout: Layout<F, R> = Layout::new(data.columns(), tables, data.frame());
+        let pi = model.pi().to_vec();
+        let task = Task {
+            data,
+            layout: &layout,
+            proposals: &self.truncation.proposals,
+            generations: self.truncation.generations,
+            beta,
+            pi: &pi,
+            s: self.sets.s(),
+            words: self.sets.words(),
+            walk: pi.iter().sum::<f64>() > MANY_ACTIVE,
+            fill: !self.filled,
+            by_content: self.by_content,
+            seed: self.seed,
+            iteration: self.iteration,
+        };
+        let n = data.n();
+        let chunk = n.div_ceil(MOST_CHUNKS).max(SMALLEST_CHUNK);
+        let kept = Kept { sets: self.sets.bits_mut(), bounds: &mut self.bounds, q: &mut self.q };
+        let sums = tree(&task, job, 0..n, chunk, kept, self.truncation.portable)?;
+        let moments = sums.moments(data.columns(), &layout, data.frame());
+        Ok((moments, Effort { evaluations: sums.evaluations, replaced: sums.replaced }))
+    }
+}
+
+/// Sums over `rows`: those of the two halves, in a tree whose shape depends on the number of rows alone.
+fn tree<F: Compiled<R>, R: Rank>(
+    task: &Task<'_, F, R>,
+    job: Job,
+    rows: Range<usize>,
+    chunk: usize,
+    kept: Kept<'_>,
+    portable: bool,
+) -> Result<Sums> {
+    if rows.len() <= chunk {
+        return F::rows(task, job, rows, kept, portable);
+    }
+    let half = (rows.len().div_ceil(chunk) / 2).max(1) * chunk;
+    let (left, right) = kept.split(half, task.s, task.words);
+    let middle = rows.start + half;
+    let (left, right) = rayon::join(
+        || tree(task, job, rows.start..middle, chunk, left, portable),
+        || tree(task, job, middle..rows.end, chunk, right, portable),
+    );
+    let mut sums = left?;
+    sums.add(&right?);
+    Ok(sums)
+}
+
+impl<'a> Kept<'a> {
+    fn split(self, rows: usize, s: usize, words: usize) -> (Kept<'a>, Kept<'a>) {
+        let (sets, other_sets) = self.sets.split_at_mut(rows * s * words);
+        let (bounds, other_bounds) = self.bounds.split_at_mut(rows);
+        let (q, other_q) = self.q.split_at_mut(if self.q.is_empty() { 0 } else { rows * s });
+        (Kept { sets, bounds, q }, Kept { sets: other_sets, bounds: other_bounds, q: other_q })
+    }
+}

@@ -1,0 +1,381 @@
+//! Data as the kernel reads it.
+
+use ndarray::Array1;
+
+use super::frame::Frame;
+use super::kernel::{Float, LANES};
+use crate::error::{Error, Result};
+use crate::model::{Columns, Data, Geometry, RowReader, checked_weights};
+
+/// The sufficient statistics of a data set in a [`Frame`], one plane for each $l$, in the precision of the kernel.
+///
+/// Patches of an image are kept as the image, once, and cut out when they are needed.
+#[derive(Debug, Clone)]
+pub(crate) struct Observations<F> {
+    columns: Columns,
+    frame: Frame,
+    source: Source<F>,
+    n: usize,
+    /// $\sum_d \log h(y_d)$ of each row.
+    log_h: Vec<f64>,
+    /// A weight for each row; `None` if all are one.
+    weights: Option<Array1<f64>>,
+    means: ColumnMeans,
+}
+
+/// The weighted means of the $K$ statistics, and the weight of the rows in which each of the $D$ columns is there.
+#[derive(Debug, Clone)]
+struct ColumnMeans {
+    means: Vec<f64>,
+    weight: Vec<f64>,
+}
+
+/// Rows that the frame is taken from: it must be roughly right only.
+const FRAME_ROWS: usize = 4096;
+
+#[derive(Debug, Clone)]
+enum Source<F> {
+    /// $N \times L \times D$; missing values are marked in the first plane.
+    Rows(Vec<F>),
+    /// $L$ planes of an image; missing values are marked in the first one.
+    Image { planes: Vec<F>, geometry: Geometry },
+}
+
+/// One row, cut out and padded.
+#[derive(Debug, Clone)]
+pub(crate) struct Row<F> {
+    /// $L$ planes of padded length: $\vec T'$, zero where missing.
+    pub(crate) t: Vec<F>,
+    /// One where the value is there.
+    pub(crate) present: Vec<F>,
+    /// Whether any value is missing.
+    pub(crate) missing: bool,
+}
+
+/// The length of a row with padding.
+pub(crate) fn padded(d: usize) -> usize {
+    d.next_multiple_of(LANES)
+}
+
+impl<F: Float> Row<F> {
+    pub(crate) fn new(columns: &Columns) -> Row<F> {
+        let width = padded(columns.d());
+        let present = (0..width).map(|d| if d < columns.d() { F::ONE } else { F::ZERO }).collect();
+        Row { t: vec![F::ZERO; columns.l_max() * width], present, missing: false }
+    }
+}
+
+impl<F: Float> Observations<F> {
+    /// Checks `data` against the families and takes its statistics; whitened if the precision needs it.
+    pub(crate) fn new(columns: &Columns, data: &dyn Data, weights: Option<&Array1<f64>>, whiten: bool) -> Result<Self> {
+        let weights = weights.map(|weights| checked_weights(data.n(), Some(weights))).transpose()?;
+        let reader = RowReader::new(columns, data)?;
+        // all patches of an image have the same family in all columns, so one frame does for all of them
+        let same = columns.iter().all(|(_, family, _)| family.spec() == columns.family(0).spec());
+        match data.geometry().filter(|_| same) {
+            Some(geometry) => Observations::from_image(columns, &reader, geometry, weights, whiten),
+            None => Observations::from_rows(columns, &reader, data.n(), weights, whiten),
+        }
+    }
+
+    fn from_rows(
+        columns: &Columns,
+        reader: &RowReader<'_>,
+        n: usize,
+        weights: Option<Array1<f64>>,
+        whiten: bool,
+    ) -> Result<Self> {
+        let (d, l_max) = (columns.d(), columns.l_max());
+        let (mut t, mut there) = (vec![0.0; columns.k()], vec![true; d]);
+        let mut frame = Frame::identity(columns);
+        if whiten {
+            let mut scatter = Scatter::new(columns, false);
+            for row in (0..n).step_by(n.div_ceil(FRAME_ROWS)) {
+                reader.read(row, &mut t, &mut there)?;
+                scatter.add(columns, &t, &there, 1.0);
+            }
+            let (means, covariances) = scatter.finish(columns);
+            frame = Frame::new(columns, means, &covariances);
+        }
+        let mut means = Means::new(columns);
+        let mut log_h = Vec::with_capacity(n);
+        let mut values = vec![F::ZERO; n * l_max * d];
+        for (row, values) in values.chunks_exact_mut(l_max * d).enumerate() {
+            log_h.push(reader.read(row, &mut t, &mut there)?);
+            means.add(columns, &t, &there, weights.as_ref().map_or(1.0, |weights| weights[row]));
+            put_in_frame(columns, &frame, &mut t, &there, |l, column, value| values[l * d + column] = value);
+        }
+        let source = Source::Rows(values);
+        Ok(Observations { columns: columns.clone(), frame, source, n, log_h, weights, means: means.finish(columns) })
+    }
+
+    fn from_image(
+        columns: &Columns,
+        reader: &RowReader<'_>,
+        geometry: Geometry,
+        weights: Option<Array1<f64>>,
+        whiten: bool,
+    ) -> Result<Self> {
+        let (d, l_max, pixels) = (columns.d(), columns.l_max(), geometry.pixels());
+        let n = geometry.down() * geometry.across();
+        let (mut t, mut there) = (vec![0.0; columns.k()], vec![true; d]);
+        let mut frame = Frame::identity(columns);
+        if whiten {
+            let mut scatter = Scatter::new(columns, true);
+            for row in geometry.covering_rows() {
+                reader.read(row, &mut t, &mut there)?;
+                scatter.add(columns, &t, &there, 1.0);
+            }
+            let (means, covariances) = scatter.finish(columns);
+            frame = Frame::new(columns, means, &covariances);
+        }
+        // every pixel is in some patch; those that are in several are written several times, with the same value
+        let mut planes = vec![F::ZERO; l_max * pixels];
+        let mut whole = vec![0.0; (l_max + 2) * pixels];
+        for row in geometry.covering_rows() {
+            reader.read(row, &mut t, &mut there)?;
+            for (column, _, span) in columns.iter() {
+                let pixel = geometry.pixel(row, column);
+                for (l, k) in span.enumerate() {
+                    whole[l * pixels + pixel] = t[k];
+                }
+                whole[l_max * pixels + pixel] = reader.log_h(row, column);
+                whole[(l_max + 1) * pixels + pixel] = f64::from(u8::from(there[column]));
+            }
+            put_in_frame(columns, &frame, &mut t, &there, |l, column, value| {
+                planes[l * pixels + geometry.pixel(row, column)] = value;
+            });
+        }
+        let mut means = Means::new(columns);
+        let mut log_h = Vec::with_capacity(n);
+        let mut cut = vec![0.0; d];
+        for row in 0..n {
+            let plane = |l: usize| &whole[l * pixels..][..pixels];
+            geometry.cut(row, plane(l_max), &mut cut);
+            log_h.push(cut.iter().sum());
+            geometry.cut(row, plane(l_max + 1), &mut cut);
+            there.iter_mut().zip(&cut).for_each(|(there, value)| *there = *value > 0.0);
+            for l in 0..l_max {
+                geometry.cut(row, plane(l), &mut cut);
+                t.iter_mut().skip(l).step_by(l_max).zip(&cut).for_each(|(t, value)| *t = *value);
+            }
+            means.add(columns, &t, &there, weights.as_ref().map_or(1.0, |weights| weights[row]));
+        }
+        let source = Source::Image { planes, geometry };
+        Ok(Observations { columns: columns.clone(), frame, source, n, log_h, weights, means: means.finish(columns) })
+    }
+
+    pub(crate) fn columns(&self) -> &Columns {
+        &self.columns
+    }
+
+    pub(crate) fn frame(&self) -> &Frame {
+        &self.frame
+    }
+
+    pub(crate) fn n(&self) -> usize {
+        self.n
+    }
+
+    pub(crate) fn log_h(&self, n: usize) -> f64 {
+        self.log_h[n]
+    }
+
+    pub(crate) fn weight(&self, n: usize) -> f64 {
+        self.weights.as_ref().map_or(1.0, |weights| weights[n])
+    }
+
+    pub(crate) fn total_weight(&self) -> f64 {
+        self.weights.as_ref().map_or(self.n as f64, |weights| weights.sum())
+    }
+
+    /// The weighted mean of each of the $K$ statistics, moved inside the domain.
+    pub(crate) fn column_means(&self) -> Array1<f64> {
+        let mut means = self.means.means.clone();
+        for (_, family, span) in self.columns.iter() {
+            family.project(&mut means[span]);
+        }
+        Array1::from(means)
+    }
+
+    /// An error if there is a column of which nothing can be learned.
+    pub(crate) fn check_learnable(&self) -> Result<()> {
+        for (column, family, span) in self.columns.iter() {
+            if self.means.weight[column] <= 0.0 {
+                return Err(Error::EmptyColumn { column });
+            }
+            let w = &self.means.means[span];
+            if family.loses_digits(w) {
+                return Err(Error::TooFarFromZero { column, mean: w[0], family: family.spec() });
+            }
+        }
+        Ok(())
+    }
+
+    /// How far apart in the order of rows those lie that overlap most: for patches, the next in each direction.
+    pub(crate) fn neighbours(&self) -> [usize; 2] {
+        match &self.source {
+            Source::Rows(_) => [1, 2],
+            Source::Image { geometry, .. } => [1, geometry.across()],
+        }
+    }
+
+    /// Cuts out row `n`.
+    #[inline(always)]
+    pub(crate) fn load(&self, n: usize, row: &mut Row<F>) {
+        let (d, l) = (self.columns.d(), self.columns.l_max());
+        let width = padded(d);
+        match &self.source {
+            Source::Rows(values) => {
+                for (to, from) in row.t.chunks_exact_mut(width).zip(values[n * l * d..][..l * d].chunks_exact(d)) {
+                    to[..d].copy_from_slice(from);
+                }
+            }
+            Source::Image { planes, geometry } => {
+                for (to, plane) in row.t.chunks_exact_mut(width).zip(planes.chunks_exact(geometry.pixels())) {
+                    geometry.cut(n, plane, &mut to[..d]);
+                }
+            }
+        }
+        let mut missing = false;
+        for value in &row.t[..d] {
+            // what is missing is not equal to itself
+            missing |= *value != *value;
+        }
+        if missing || row.missing {
+            for column in 0..d {
+                let there = row.t[column] == row.t[column];
+                row.present[column] = if there { F::ONE } else { F::ZERO };
+                for l in 0..if there { 0 } else { l } {
+                    row.t[l * width + column] = F::ZERO;
+                }
+            }
+        }
+        row.missing = missing;
+    }
+
+    /// $\vec T$ of row `n`, $K$ values, zero where missing, and which columns are there.
+    pub(crate) fn statistics(&self, n: usize) -> (Vec<f64>, Vec<bool>) {
+        let mut row = Row::new(&self.columns);
+        self.load(n, &mut row);
+        let width = padded(self.columns.d());
+        let (mut t, mut there) = (vec![0.0; self.columns.k()], vec![true; self.columns.d()]);
+        for (d, _, span) in self.columns.iter() {
+            there[d] = row.present[d] > F::ZERO;
+            if there[d] {
+                let t = &mut t[span.clone()];
+                for (l, t) in t.iter_mut().enumerate() {
+                    *t = row.t[l * width + d].f64();
+                }
+                self.frame.from_frame(d, span.start, 1.0, t);
+            }
+        }
+        (t, there)
+    }
+}
+
+/// Hands the statistics of a row to `see` as the kernel wants them: by $l$ and column.
+fn put_in_frame<F: Float>(
+    columns: &Columns,
+    frame: &Frame,
+    t: &mut [f64],
+    there: &[bool],
+    mut see: impl FnMut(usize, usize, F),
+) {
+    for (d, _, span) in columns.iter() {
+        let t = &mut t[span.clone()];
+        frame.to_frame(d, span.start, t);
+        for l in 0..columns.l_max() {
+            see(l, d, if there[d] { F::of(t.get(l).copied().unwrap_or(0.0)) } else { F::MISSING });
+        }
+    }
+}
+
+/// Weighted means of the statistics over the values that are there.
+struct Means {
+    sums: Vec<f64>,
+    weight: Vec<f64>,
+}
+
+impl Means {
+    fn new(columns: &Columns) -> Means {
+        Means { sums: vec![0.0; columns.k()], weight: vec![0.0; columns.d()] }
+    }
+
+    fn add(&mut self, columns: &Columns, t: &[f64], there: &[bool], weight: f64) {
+        for (to, t) in self.sums.iter_mut().zip(t) {
+            *to += weight * t;
+        }
+        for (to, there) in self.weight.iter_mut().zip(there) {
+            *to += if *there { weight } else { 0.0 };
+        }
+        debug_assert_eq!(t.len(), columns.k());
+    }
+
+    fn finish(mut self, columns: &Columns) -> ColumnMeans {
+        for (d, _, span) in columns.iter().filter(|(d, _, _)| self.weight[*d] > 0.0) {
+            self.sums[span].iter_mut().for_each(|sum| *sum /= self.weight[d]);
+        }
+        ColumnMeans { means: self.sums, weight: self.weight }
+    }
+}
+
+/// Means and second moments of the statistics of each column, or of all columns together.
+struct Scatter {
+    shared: bool,
+    weight: Vec<f64>,
+    mean: Vec<f64>,
+    second: Vec<Vec<f64>>,
+}
+
+impl Scatter {
+    fn new(columns: &Columns, shared: bool) -> Scatter {
+        let second = columns.iter().map(|(_, family, _)| vec![0.0; family.l() * family.l()]).collect();
+        Scatter { shared, weight: vec![0.0; columns.d()], mean: vec![0.0; columns.k()], second }
+    }
+
+    /// Adds a row, by the method of Welford, which does not cancel.
+    fn add(&mut self, columns: &Columns, t: &[f64], there: &[bool], weight: f64) {
+        if weight <= 0.0 {
+            return;
+        }
+        for (d, _, span) in columns.iter().filter(|(d, _, _)| there[*d]) {
+            let (to, l) = (if self.shared { 0 } else { d }, span.len());
+            let mean = columns.span(to).start;
+            self.weight[to] += weight;
+            let share = weight / self.weight[to];
+            for i in 0..l {
+                let before = t[span.start + i] - self.mean[mean + i];
+                for j in 0..=i {
+                    let other = t[span.start + j] - self.mean[mean + j];
+                    // entries j < i have moved already
+                    let after = if j < i { other } else { other * (1.0 - share) };
+                    let value = &mut self.second[to][i * l + j];
+                    *value += weight * before * after;
+                }
+                self.mean[mean + i] += share * before;
+            }
+        }
+    }
+
+    fn finish(mut self, columns: &Columns) -> (Vec<f64>, Vec<Vec<f64>>) {
+        for (d, _, span) in columns.iter() {
+            let l = span.len();
+            if self.shared && d > 0 {
+                let (first, rest) = self.mean.split_at_mut(l);
+                rest[span.start - l..][..l].copy_from_slice(first);
+                self.second[d] = self.second[0].clone();
+                continue;
+            }
+            let weight = if self.weight[d] > 0.0 { self.weight[d] } else { 1.0 };
+            for i in 0..l {
+                for j in 0..=i {
+                    let value = self.second[d][i * l + j] / weight;
+                    self.second[d][i * l + j] = value;
+                    self.second[d][j * l + i] = value;
+                }
+            }
+        }
+        (self.mean, self.second)
+    }
+}

@@ -1,0 +1,474 @@
+//! The E-step of one row after the other.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use multiversion::multiversion;
+use multiversion::target::target_cfg_f;
+use rand::SeedableRng;
+
+use super::bits;
+use super::kernel::{Float, Rank};
+use super::layout::Layout;
+use super::observations::{Observations, Row};
+use super::passes::Passes;
+use super::proposals::{Propose, Random, Scene, Wishes};
+use super::sets;
+use super::sums::Sums;
+use super::walk::Walk;
+use crate::error::{Error, Result};
+use crate::posterior::exp::exp_of_negative;
+
+/// What is to be done for all rows.
+pub(super) struct Task<'a, F, R> {
+    pub(super) data: &'a Observations<F>,
+    pub(super) layout: &'a Layout<F, R>,
+    pub(super) proposals: &'a [Arc<dyn Propose>],
+    pub(super) generations: usize,
+    /// $1/T$.
+    pub(super) beta: f64,
+    pub(super) pi: &'a [f64],
+    /// States of a row, and words of a state.
+    pub(super) s: usize,
+    pub(super) words: usize,
+    /// Whether states have so many active causes that columns are walked.
+    pub(super) walk: bool,
+    /// Whether the sets are to be filled first.
+    pub(super) fill: bool,
+    /// Whether randomness comes from a row's data instead of its number: then no row depends on another.
+    pub(super) by_content: bool,
+    pub(super) seed: u64,
+    pub(super) iteration: u64,
+}
+
+/// What a chunk of rows writes to: its part of everything that is kept for each row.
+pub(super) struct Kept<'a> {
+    pub(super) sets: &'a mut [u64],
+    /// $\mathcal F$ of each row.
+    pub(super) bounds: &'a mut [f64],
+    /// $q$ of each state; empty if nobody asks for it.
+    pub(super) q: &'a mut [f64],
+}
+
+/// What is asked of the rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Job {
+    /// The whole E-step.
+    EStep,
+    /// With $q$ as it is, which cause owns which column under the tables as they are now.
+    Redistribute,
+}
+
+/// The row loop, compiled for the processors that it may run on.
+pub(super) trait Compiled<R>: Float {
+    fn rows(task: &Task<'_, Self, R>, job: Job, rows: Range<usize>, kept: Kept<'_>, portable: bool) -> Result<Sums>;
+}
+
+macro_rules! compiled {
+    ($float:ty, $rank:ty, $name:ident) => {
+        #[multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt"))]
+        fn $name(task: &Task<'_, $float, $rank>, job: Job, rows: Range<usize>, kept: Kept<'_>) -> Result<Sums> {
+            if target_cfg_f!(target_feature = "avx2") {
+                run::<true, $float, $rank>(task, job, rows, kept)
+            } else {
+                run::<false, $float, $rank>(task, job, rows, kept)
+            }
+        }
+
+        impl Compiled<$rank> for $float {
+            fn rows(
+                task: &Task<'_, $float, $rank>,
+                job: Job,
+                rows: Range<usize>,
+                kept: Kept<'_>,
+                portable: bool,
+            ) -> Result<Sums> {
+                if portable {
+                    run::<false, $float, $rank>(task, job, rows, kept)
+                } else {
+                    $name(task, job, rows, kept)
+                }
+            }
+        }
+    };
+}
+compiled!(f32, i8, rows_f32_i8);
+compiled!(f32, i16, rows_f32_i16);
+compiled!(f64, i8, rows_f64_i8);
+compiled!(f64, i16, rows_f64_i16);
+
+#[inline(always)]
+fn run<const AVX2: bool, F: Float, R: Rank>(
+    task: &Task<'_, F, R>,
+    job: Job,
+    rows: Range<usize>,
+    kept: Kept<'_>,
+) -> Result<Sums> {
+    let mut work = Work::new(task);
+    let mut sums = Sums::zeros(task.layout, task.walk);
+    let size = task.s * task.words;
+    for (index, n) in rows.enumerate() {
+        task.data.load(n, &mut work.row);
+        work.passes.begin();
+        work.states.copy_from_slice(&kept.sets[index * size..][..size]);
+        if job == Job::Redistribute {
+            work.q.copy_from_slice(&kept.q[index * task.s..][..task.s]);
+            let weight = task.data.weight(n);
+            sums.weight += weight;
+            work.distribute::<AVX2>(task, weight, &mut sums);
+            continue;
+        }
+        let mut random = task.random(n, &work.row);
+        if task.fill {
+            sets::fill(&mut work.states, task.words, task.pi, &mut random, &mut work.hashes);
+        }
+        work.rescore::<AVX2>(task, &mut sums);
+        let neighbours = neighbours(task, kept.sets, index);
+        work.evolve::<AVX2>(task, &mut random, neighbours, &mut sums);
+        work.best_first(task);
+        let Some(bound) = work.posterior(task) else { return Err(Error::ImpossibleRow { row: n }) };
+        let bound = bound + task.layout.common(&work.row) + task.layout.log_prior_empty + task.data.log_h(n);
+        let weight = task.data.weight(n);
+        sums.bound += weight * bound;
+        sums.weight += weight;
+        kept.bounds[index] = bound;
+        work.distribute::<AVX2>(task, weight, &mut sums);
+        kept.sets[index * size..][..size].copy_from_slice(&work.states);
+        if !kept.q.is_empty() {
+            kept.q[index * task.s..][..task.s].copy_from_slice(&work.q);
+        }
+    }
+    work.passes.flush(task.layout, &mut sums, true);
+    Ok(sums)
+}
+
+/// The sets of the rows before and after this one, as far as they are in the same chunk.
+#[inline(always)]
+fn neighbours<'a, F: Float, R: Rank>(task: &Task<'_, F, R>, sets: &'a [u64], index: usize) -> [&'a [u64]; 4] {
+    let size = task.s * task.words;
+    if task.by_content || task.fill {
+        return [&[]; 4];
+    }
+    let row = |index: Option<usize>| index.and_then(|index| sets.get(index * size..(index + 1) * size)).unwrap_or(&[]);
+    let [near, far] = task.data.neighbours();
+    [
+        row(index.checked_sub(near)),
+        row(index.checked_sub(far)),
+        row(index.checked_add(near)),
+        row(index.checked_add(far)),
+    ]
+}
+
+impl<F: Float, R: Rank> Task<'_, F, R> {
+    #[inline(always)]
+    fn random(&self, n: usize, row: &Row<F>) -> Random {
+        let mut key = n as u64;
+        if self.by_content {
+            key = row.t.iter().fold(0, |key, t| bits::hash(&[key ^ t.f64().to_bits()]));
+        }
+        Random::seed_from_u64(bits::hash(&[self.seed, self.iteration, key]))
+    }
+}
+
+/// Buffers for one row at a time: nothing is allocated for a row.
+struct Work<F, R> {
+    row: Row<F>,
+    passes: Passes<F, R>,
+    walk: Walk<F>,
+    /// $\mathcal K^{(n)}$, its log-joints (up to what is common to all states), and hashes.
+    states: Vec<u64>,
+    joints: Vec<f64>,
+    hashes: Vec<u64>,
+    worst: usize,
+    q: Vec<f64>,
+    /// The states of $\mathcal K^{(n)}$ that count, and their $q$.
+    counting: Vec<u64>,
+    counting_q: Vec<f64>,
+    marginals: Vec<(u32, f64)>,
+    active: Vec<f64>,
+    wishes: Wishes,
+    /// The children of a generation, with log-joints.
+    children: Vec<u64>,
+    child_joints: Vec<f64>,
+    child_hashes: Vec<u64>,
+    parents: Vec<u64>,
+    parent_joints: Vec<f64>,
+    flips: Vec<f64>,
+    flipped: Vec<u64>,
+}
+
+impl<F: Float, R: Rank> Work<F, R> {
+    fn new(task: &Task<'_, F, R>) -> Work<F, R> {
+        let h = task.layout.h;
+        Work {
+            row: Row::new(task.data.columns()),
+            passes: Passes::new(task.layout),
+            walk: Walk::new(h),
+            states: vec![0; task.s * task.words],
+            joints: vec![0.0; task.s],
+            hashes: vec![0; task.s],
+            worst: 0,
+            q: vec![0.0; task.s],
+            counting: Vec::with_capacity(task.s * task.words),
+            counting_q: Vec::with_capacity(task.s),
+            marginals: Vec::with_capacity(h),
+            active: vec![0.0; h],
+            wishes: Wishes::default(),
+            children: Vec::new(),
+            child_joints: Vec::new(),
+            child_hashes: Vec::new(),
+            parents: Vec::new(),
+            parent_joints: Vec::new(),
+            flips: vec![0.0; h],
+            flipped: vec![0; task.words],
+        }
+    }
+
+    /// The log-joints of `states`, without what is common to all states.
+    #[inline(always)]
+    fn score<const AVX2: bool>(
+        task: &Task<'_, F, R>,
+        row: &Row<F>,
+        passes: &mut Passes<F, R>,
+        walk: &mut Walk<F>,
+        states: &[u64],
+        joints: &mut [f64],
+    ) {
+        if task.walk {
+            walk.score(task.layout, row, states, task.words, joints);
+        } else {
+            passes.score::<AVX2>(task.layout, row, states, task.words, joints);
+        }
+        for (state, joint) in states.chunks_exact(task.words).zip(joints) {
+            *joint += log_prior(&task.layout.log_odds, state);
+        }
+    }
+
+    /// Scores the states of $\mathcal K^{(n)}$ under the parameters as they are now.
+    #[inline(always)]
+    fn rescore<const AVX2: bool>(&mut self, task: &Task<'_, F, R>, sums: &mut Sums) {
+        let (passes, walk) = (&mut self.passes, &mut self.walk);
+        Work::score::<AVX2>(task, &self.row, passes, walk, &self.states, &mut self.joints);
+        sums.evaluations += task.s as u64;
+        self.hashes.clear();
+        self.hashes.extend(self.states.chunks_exact(task.words).map(bits::hash));
+        self.find_worst();
+    }
+
+    #[inline(always)]
+    fn find_worst(&mut self) {
+        self.worst = 0;
+        let mut lowest = self.joints[0];
+        for (index, joint) in self.joints.iter().enumerate() {
+            if *joint < lowest {
+                (self.worst, lowest) = (index, *joint);
+            }
+        }
+    }
+
+    /// Lets a state in, if it is new and better than the worst one, which leaves.
+    #[inline(always)]
+    fn offer(&mut self, words: usize, state: &[u64], joint: f64) -> bool {
+        // a joint that is not a number is not better
+        let better = joint > self.joints[self.worst];
+        if !better {
+            return false;
+        }
+        let hash = bits::hash(state);
+        if self.hashes.contains(&hash) {
+            return false;
+        }
+        let worst = self.worst;
+        self.states[worst * words..][..words].copy_from_slice(state);
+        self.joints[worst] = joint;
+        self.hashes[worst] = hash;
+        self.find_worst();
+        true
+    }
+
+    /// All generations of proposals.
+    #[inline(always)]
+    fn evolve<const AVX2: bool>(
+        &mut self,
+        task: &Task<'_, F, R>,
+        random: &mut Random,
+        neighbours: [&[u64]; 4],
+        sums: &mut Sums,
+    ) {
+        if task.layout.h < 60 && task.s >= 1 << task.layout.h {
+            // all states are there
+            return;
+        }
+        self.find_marginals(task);
+        for generation in 0..task.generations {
+            let mut wishes = std::mem::take(&mut self.wishes);
+            wishes.clear();
+            let inherited = generation > 0 && !self.parent_joints.is_empty();
+            let scene = Scene {
+                h: task.layout.h,
+                words: task.words,
+                states: if inherited { &self.parents } else { &self.states },
+                log_joints: if inherited { &self.parent_joints } else { &self.joints },
+                known: &self.states,
+                marginals: &self.marginals,
+                expected: task.pi.iter().sum(),
+                neighbours,
+            };
+            for proposal in task.proposals {
+                proposal.propose(&scene, random, &mut wishes);
+            }
+            self.parents.clear();
+            self.parent_joints.clear();
+            for parent in wishes.flips_of.chunks_exact(task.words) {
+                self.offer_flips::<AVX2>(task, parent, sums);
+            }
+            self.offer_states::<AVX2>(task, &wishes.states, sums);
+            self.wishes = wishes;
+        }
+    }
+
+    /// Scores all states that differ by one cause from `parent`, and offers them.
+    #[inline(always)]
+    fn offer_flips<const AVX2: bool>(&mut self, task: &Task<'_, F, R>, parent: &[u64], sums: &mut Sums) {
+        let mut flips = std::mem::take(&mut self.flips);
+        if task.walk {
+            self.walk.flips(task.layout, &self.row, parent, &mut flips);
+        } else {
+            self.passes.flips::<AVX2>(task.layout, &self.row, parent, &mut flips);
+        }
+        sums.evaluations += task.layout.h as u64;
+        let prior = log_prior(&task.layout.log_odds, parent);
+        let mut flipped = std::mem::take(&mut self.flipped);
+        flipped.copy_from_slice(parent);
+        for (cause, sum) in flips.iter().enumerate() {
+            let odds = task.layout.log_odds[cause];
+            let joint = sum + prior + if bits::has(parent, cause) { -odds } else { odds };
+            if joint > self.joints[self.worst] {
+                bits::flip(&mut flipped, cause);
+                if self.offer(task.words, &flipped, joint) {
+                    sums.replaced += 1;
+                    self.parents.extend_from_slice(&flipped);
+                    self.parent_joints.push(joint);
+                }
+                bits::flip(&mut flipped, cause);
+            }
+        }
+        self.flips = flips;
+        self.flipped = flipped;
+    }
+
+    /// Scores the states that are new, and offers them.
+    #[inline(always)]
+    fn offer_states<const AVX2: bool>(&mut self, task: &Task<'_, F, R>, states: &[u64], sums: &mut Sums) {
+        self.children.clear();
+        self.child_hashes.clear();
+        for state in states.chunks_exact(task.words) {
+            let hash = bits::hash(state);
+            if !self.hashes.contains(&hash) && !self.child_hashes.contains(&hash) {
+                self.child_hashes.push(hash);
+                self.children.extend_from_slice(state);
+            }
+        }
+        if self.child_hashes.is_empty() {
+            return;
+        }
+        self.child_joints.clear();
+        self.child_joints.resize(self.child_hashes.len(), 0.0);
+        let (passes, walk) = (&mut self.passes, &mut self.walk);
+        Work::score::<AVX2>(task, &self.row, passes, walk, &self.children, &mut self.child_joints);
+        sums.evaluations += self.child_joints.len() as u64;
+        let children = std::mem::take(&mut self.children);
+        for (index, state) in children.chunks_exact(task.words).enumerate() {
+            sums.replaced += u64::from(self.offer(task.words, state, self.child_joints[index]));
+        }
+        self.parents.extend_from_slice(&children);
+        self.parent_joints.extend_from_slice(&self.child_joints);
+        self.children = children;
+    }
+
+    /// Puts the best state first.
+    #[inline(always)]
+    fn best_first(&mut self, task: &Task<'_, F, R>) {
+        let mut best = 0;
+        for (index, joint) in self.joints.iter().enumerate() {
+            if *joint > self.joints[best] {
+                best = index;
+            }
+        }
+        self.joints.swap(0, best);
+        for word in 0..task.words {
+            self.states.swap(word, best * task.words + word);
+        }
+    }
+
+    /// $q \propto p^\beta$ over $\mathcal K^{(n)}$, and $\mathcal F$ without what is common to all states; nothing if
+    /// no state is possible.
+    #[inline(always)]
+    fn posterior(&mut self, task: &Task<'_, F, R>) -> Option<f64> {
+        let max = self.joints.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        if !max.is_finite() {
+            return None;
+        }
+        let mut total = 0.0;
+        for (q, joint) in self.q.iter_mut().zip(&self.joints) {
+            *q = exp_of_negative::<false>(task.beta * (joint - max));
+            total += *q;
+        }
+        let mut mean = 0.0;
+        for (q, joint) in self.q.iter_mut().zip(&self.joints) {
+            *q /= total;
+            if task.beta != 1.0 && *q > 1e-300 {
+                mean += *q * (joint - max);
+            }
+        }
+        // F = log sum p^beta + (1 - beta) E_q[log p]
+        Some(libm::log(total) + max + (1.0 - task.beta) * mean)
+    }
+
+    /// $\mathbb E_q\lbrack s_h\rbrack $ of the causes that are active somewhere in $\mathcal K^{(n)}$.
+    #[inline(always)]
+    fn find_marginals(&mut self, task: &Task<'_, F, R>) {
+        if !task.proposals.iter().any(|proposal| proposal.needs_marginals()) || self.posterior(task).is_none() {
+            return;
+        }
+        for (state, q) in self.states.chunks_exact(task.words).zip(&self.q) {
+            bits::each(state, |cause| self.active[cause] += q);
+        }
+        self.marginals.clear();
+        for (cause, active) in self.active.iter_mut().enumerate() {
+            if *active > 0.0 {
+                self.marginals.push((cause as u32, *active));
+                *active = 0.0;
+            }
+        }
+    }
+
+    /// Adds what this row gives to the sums.
+    #[inline(always)]
+    fn distribute<const AVX2: bool>(&mut self, task: &Task<'_, F, R>, weight: f64, sums: &mut Sums) {
+        self.counting.clear();
+        self.counting_q.clear();
+        for (state, q) in self.states.chunks_exact(task.words).zip(&self.q) {
+            if *q > F::NEGLIGIBLE {
+                self.counting.extend_from_slice(state);
+                self.counting_q.push(*q * weight);
+                bits::each(state, |cause| sums.active[cause] += *q * weight);
+            }
+        }
+        let (states, q) = (&self.counting, &self.counting_q);
+        if task.walk {
+            self.walk.distribute(task.layout, &self.row, states, task.words, q, sums);
+        } else {
+            self.passes.distribute::<AVX2>(task.layout, &self.row, states, task.words, q);
+            self.passes.flush(task.layout, sums, false);
+        }
+    }
+}
+
+/// $\log p(\vec s)$ without the log-prior of the empty state.
+#[inline(always)]
+fn log_prior(log_odds: &[f64], state: &[u64]) -> f64 {
+    let mut sum = 0.0;
+    bits::each(state, |cause| sum += log_odds[cause]);
+    sum
+}

@@ -1,0 +1,109 @@
+//! The sets $\mathcal K^{(n)}$.
+
+use rand::RngExt;
+
+use super::bits;
+use super::proposals::Random;
+
+/// $\mathcal K^{(n)}$ for all rows: $S$ different states each, as bits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sets {
+    h: usize,
+    s: usize,
+    /// $N \times S \times$ words.
+    bits: Vec<u64>,
+}
+
+impl Sets {
+    /// Sets of `s` states of `h` causes for `n` rows, not filled yet; there are no more than $2^H$ states.
+    pub(crate) fn empty(n: usize, h: usize, s: usize) -> Sets {
+        let s = if h < 32 { s.min(1 << h) } else { s };
+        Sets { h, s, bits: vec![0; n * s * bits::words(h)] }
+    }
+
+    /// $N$, the number of rows.
+    pub fn n(&self) -> usize {
+        self.bits.len() / (self.s * self.words()).max(1)
+    }
+
+    /// $S$, the number of states of each row.
+    pub fn s(&self) -> usize {
+        self.s
+    }
+
+    /// $H$.
+    pub fn h(&self) -> usize {
+        self.h
+    }
+
+    /// Words of a state.
+    pub fn words(&self) -> usize {
+        bits::words(self.h)
+    }
+
+    /// The states of a row, [`Sets::words`] words each, the best first: bit $h \bmod 64$ of word $\lfloor h/64\rfloor$ is
+    /// set where cause $h$ is active.
+    pub fn row(&self, n: usize) -> &[u64] {
+        let size = self.s * self.words();
+        &self.bits[n * size..][..size]
+    }
+
+    pub(crate) fn bits_mut(&mut self) -> &mut [u64] {
+        &mut self.bits
+    }
+}
+
+/// Fills `states` with different states: the empty one, and draws from the prior.
+pub(super) fn fill(states: &mut [u64], words: usize, pi: &[f64], random: &mut Random, hashes: &mut Vec<u64>) {
+    let (h, count) = (pi.len(), states.len() / words);
+    hashes.clear();
+    // With few causes most draws would be there already: then all states are put in order of chance.
+    if h < 16 && count * 4 > 1 << h {
+        let all = 1usize << h;
+        let mut order: Vec<u64> = (0..all as u64).collect();
+        for index in 0..count {
+            order.swap(index, random.random_range(index..all));
+        }
+        for (state, chosen) in states.chunks_exact_mut(words).zip(order) {
+            state[0] = chosen;
+        }
+        return;
+    }
+    for (index, state) in states.chunks_exact_mut(words).enumerate() {
+        state.fill(0);
+        if index > 0 {
+            for (cause, pi) in pi.iter().enumerate() {
+                if random.random::<f64>() < *pi {
+                    bits::flip(state, cause);
+                }
+            }
+        }
+        // what is there already is changed until it is new
+        while hashes.contains(&bits::hash(state)) {
+            bits::flip(state, random.random_range(0..h));
+        }
+        hashes.push(bits::hash(state));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::SeedableRng;
+
+    #[test]
+    fn initial_states_differ() {
+        let mut hashes = Vec::new();
+        for (h, count) in [(1, 2), (3, 8), (5, 7), (12, 4096), (20, 300), (100, 60)] {
+            for pi in [1e-5, 0.1, 0.9] {
+                let mut random = Random::seed_from_u64(1);
+                let mut states = vec![0; count * bits::words(h)];
+                fill(&mut states, bits::words(h), &vec![pi; h], &mut random, &mut hashes);
+                let mut found: Vec<&[u64]> = states.chunks_exact(bits::words(h)).collect();
+                found.sort_unstable();
+                found.dedup();
+                assert_eq!(found.len(), count, "{h} {count} {pi}");
+            }
+        }
+    }
+}
