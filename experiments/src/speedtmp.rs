@@ -49,9 +49,17 @@ pub fn main() {
         run(Em::new(h).family(family("poisson").unwrap()).truncated(t).iterations(iterations).seed(1), &p);
     } else {
         let n: usize = args[4].parse().unwrap();
-        let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(1);
         use rand::RngExt;
-        let y = Array2::<f32>::from_shape_fn((n, 400), |_| (rng.random::<f32>() + rng.random::<f32>() + rng.random::<f32>() - 1.5) * 2.0);
-        run(Em::new(h).family(family("gaussian").unwrap()).superposition(Superposition::MaxMagnitude).pi_init(0.1, 0.5).truncated(t).iterations(iterations).seed(1), &y);
+        let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(1);
+        let mut normal = || (0..6).map(|_| rng.random::<f64>() - 0.5).sum::<f64>() * 1.41;
+        let mu = Array2::from_shape_fn((h, 400), |_| normal());
+        let var = Array2::from_shape_fn((h, 400), |(i, j)| 0.05 + 0.1 * mu[[i, j]].abs());
+        let w2 = &mu * &mu + &var;
+        let pi = ndarray::Array1::from_shape_fn(h, |i| 0.1 + 0.4 * ((i * 7919) % 1000) as f64 / 1000.0);
+        let model = efmca::Model::new(family("gaussian").unwrap(), pi, vec![mu, w2], efmca::Background::fixed(&[0.0, 0.5])).unwrap().with_superposition(Superposition::MaxMagnitude).unwrap();
+        let t0 = std::time::Instant::now();
+        let _ = &model; let y = ndarray::Array2::<f32>::from_shape_fn((n, 400), |(i, j)| { let f = 0.05 + 0.3 * (i % 17) as f32 / 17.0; ((j as f32 * f + i as f32).sin() * ((j / 20) as f32 * f * 1.3 + (i % 29) as f32).cos()) + 0.3 * (((i * 31 + j) * 7919 % 1000) as f32 / 1000.0 - 0.5) });
+        eprintln!("sampled in {:.1}", t0.elapsed().as_secs_f64());
+        run(Em::new(h).family(family("gaussian").unwrap()).superposition(Superposition::MaxMagnitude).pi_init(0.1, 0.5).revive(false).truncated(t).iterations(iterations).seed(1), &y);
     }
 }

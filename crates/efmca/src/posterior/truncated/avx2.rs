@@ -6,7 +6,7 @@
 
 use std::arch::x86_64::*;
 
-use super::kernel::{Float, LANES, Rank, TwoBest};
+use super::kernel::{Float, LANES, Rank, Share, TwoBest};
 
 /// Eight `f32` at a time.
 const EIGHT: usize = 8;
@@ -270,23 +270,29 @@ fn sum_with_new_lanes<R: Lanes, const TWO: bool>(
 fn share_out_lanes<R: Lanes, const CONSTANT: bool>(
     rank: &[R],
     parent_rank: &[R],
-    own: &[f32],
-    extra: f32,
-    cause: &mut [f32],
+    (own, extra, t): (&[f32], f32, &[f32]),
+    sums: &mut [f32],
     parent: &mut [f32],
 ) {
+    let width = rank.len();
     // SAFETY: AVX2 is enabled, and the callers checked the lengths
     unsafe {
         let zero = _mm256_setzero_ps();
         let extra = _mm256_set1_ps(extra);
-        for at in (0..rank.len()).step_by(R::VECTOR) {
+        for at in (0..width).step_by(R::VECTOR) {
             let wins = R::above(load_ranks(rank, at), load_ranks(parent_rank, at));
             for part in 0..R::VECTOR / EIGHT {
                 let column = at + part * EIGHT;
                 let whole = if CONSTANT { extra } else { _mm256_add_ps(extra, load(own, column)) };
                 let mask = R::mask(wins, part);
-                store(cause, column, _mm256_add_ps(load(cause, column), _mm256_blendv_ps(zero, whole, mask)));
                 store(parent, column, _mm256_add_ps(load(parent, column), _mm256_blendv_ps(whole, zero, mask)));
+                let given = _mm256_blendv_ps(zero, whole, mask);
+                store(sums, column, _mm256_add_ps(load(sums, column), given));
+                for plane in (0..t.len()).step_by(width) {
+                    let place = width + plane + column;
+                    let product = _mm256_mul_ps(given, load(t, plane + column));
+                    store(sums, place, _mm256_add_ps(load(sums, place), product));
+                }
             }
         }
     }
@@ -326,32 +332,35 @@ pub(super) fn sum_with_new<F: Float, R: Rank>(
 pub(super) fn share_out<F: Float, R: Rank>(
     rank: &[R],
     parent_rank: &[R],
-    own: Option<&[F]>,
-    extra: F,
-    cause: &mut [F],
+    share: &Share<'_, F>,
+    sums: &mut [F],
     parent: &mut [F],
 ) -> Option<()> {
-    let (cause, parent) = (F::singles_mut(cause)?, F::singles_mut(parent)?);
-    let constant = own.is_none();
-    let own = match own {
+    let (sums, parent, t) = (F::singles_mut(sums)?, F::singles_mut(parent)?, F::singles(share.t)?);
+    let constant = share.own.is_none();
+    let own = match share.own {
         Some(own) => F::singles(own)?,
         None => &[],
     };
-    let own_length = if constant { rank.len() } else { own.len() };
-    if !fits(&[rank.len(), parent_rank.len(), own_length, cause.len(), parent.len()]) {
+    let width = rank.len();
+    let own_length = if constant { width } else { own.len() };
+    if !fits(&[width, parent_rank.len(), own_length, parent.len()])
+        || !t.len().is_multiple_of(width)
+        || sums.len() != width + t.len()
+    {
         return None;
     }
-    let extra = extra.f64() as f32;
+    let share = (own, share.extra.f64() as f32, t);
     // SAFETY: `AVX2` is true only inside functions that are compiled for AVX2 and chosen where it is there
     unsafe {
         match (R::bytes(rank), R::bytes(parent_rank), constant) {
-            (Some(rank), Some(above), true) => share_out_lanes::<i8, true>(rank, above, own, extra, cause, parent),
-            (Some(rank), Some(above), false) => share_out_lanes::<i8, false>(rank, above, own, extra, cause, parent),
+            (Some(rank), Some(above), true) => share_out_lanes::<i8, true>(rank, above, share, sums, parent),
+            (Some(rank), Some(above), false) => share_out_lanes::<i8, false>(rank, above, share, sums, parent),
             (_, _, true) => {
-                share_out_lanes::<i16, true>(R::words(rank)?, R::words(parent_rank)?, own, extra, cause, parent);
+                share_out_lanes::<i16, true>(R::words(rank)?, R::words(parent_rank)?, share, sums, parent);
             }
             (_, _, false) => {
-                share_out_lanes::<i16, false>(R::words(rank)?, R::words(parent_rank)?, own, extra, cause, parent);
+                share_out_lanes::<i16, false>(R::words(rank)?, R::words(parent_rank)?, share, sums, parent);
             }
         }
     }

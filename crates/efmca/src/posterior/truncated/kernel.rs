@@ -190,7 +190,7 @@ fn add<F: Float>(sums: &mut [F; LANES], values: &[F; LANES]) {
 
 /// The sum over the lanes, by halves.
 #[inline(always)]
-pub(super) fn total<F: Float>(mut sums: [F; LANES]) -> F {
+fn total<F: Float>(mut sums: [F; LANES]) -> F {
     let mut width = LANES / 2;
     while width > 0 {
         for lane in 0..width {
@@ -199,6 +199,14 @@ pub(super) fn total<F: Float>(mut sums: [F; LANES]) -> F {
         width /= 2;
     }
     sums[0]
+}
+
+/// $\sum_d$ of log-terms.
+#[inline(always)]
+pub(super) fn sum<F: Float>(terms: &[F]) -> F {
+    let mut sums = [F::ZERO; LANES];
+    groups(terms).iter().for_each(|terms| add(&mut sums, terms));
+    total(sums)
 }
 
 #[inline(always)]
@@ -365,35 +373,80 @@ pub(super) fn sum_with_new<const AVX2: bool, F: Float, R: Rank>(
     sum_with::<AVX2, F, R>(rank, terms, best_rank, best_term)
 }
 
-/// Gives what a state owns of each column, `own` plus `extra`, to the cause that it has more than its parent where that
-/// cause wins, and to the parent elsewhere.
+/// What a state owns of each column.
+pub(super) struct Share<'a, F> {
+    /// In each column by itself; nothing if it is the same in all of them.
+    pub(super) own: Option<&'a [F]>,
+    /// In all columns.
+    pub(super) extra: F,
+    /// The statistics of the row, $L$ planes.
+    pub(super) t: &'a [F],
+}
+
+/// Gives what a state owns to the cause that it has more than its parent where that cause wins, and to the parent
+/// elsewhere. The cause has $1 + L$ planes of sums: what it was given, and that times the statistics.
 #[inline(always)]
 pub(super) fn share_out<const AVX2: bool, F: Float, R: Rank>(
     rank: &[R],
     parent_rank: &[R],
-    own: Option<&[F]>,
-    extra: F,
-    cause: &mut [F],
+    share: &Share<'_, F>,
+    sums: &mut [F],
     parent: &mut [F],
 ) {
     #[cfg(target_arch = "x86_64")]
-    if AVX2 && avx2::share_out(rank, parent_rank, own, extra, cause, parent).is_some() {
+    if AVX2 && avx2::share_out(rank, parent_rank, share, sums, parent).is_some() {
         return;
     }
-    let zeros = [F::ZERO; LANES];
-    for (index, ((rank, parent_rank), (cause, parent))) in groups(rank)
+    share_out_where(rank, parent_rank, share, None, sums, parent);
+}
+
+/// The same where values are missing.
+#[inline(always)]
+pub(super) fn share_out_present<F: Float, R: Rank>(
+    rank: &[R],
+    parent_rank: &[R],
+    share: &Share<'_, F>,
+    present: &[F],
+    sums: &mut [F],
+    parent: &mut [F],
+) {
+    share_out_where(rank, parent_rank, share, Some(present), sums, parent);
+}
+
+#[inline(always)]
+fn share_out_where<F: Float, R: Rank>(
+    rank: &[R],
+    parent_rank: &[R],
+    share: &Share<'_, F>,
+    present: Option<&[F]>,
+    sums: &mut [F],
+    parent: &mut [F],
+) {
+    let (zeros, width) = ([F::ZERO; LANES], rank.len());
+    let (assigned, sums) = sums.split_at_mut(width);
+    for (index, ((rank, parent_rank), (assigned, parent))) in groups(rank)
         .iter()
         .zip(groups(parent_rank))
-        .zip(groups_mut(cause).iter_mut().zip(groups_mut(parent)))
+        .zip(groups_mut(assigned).iter_mut().zip(groups_mut(parent)))
         .enumerate()
     {
         let wins = masks::<F, R>(rank, parent_rank, R::higher);
-        let mut whole = [extra; LANES];
-        if let Some(own) = own {
+        let mut whole = [share.extra; LANES];
+        if let Some(own) = share.own {
             add(&mut whole, &groups(own)[index]);
         }
-        add(cause, &blend(&wins, &whole, &zeros));
+        let mut given = blend(&wins, &whole, &zeros);
         add(parent, &blend(&wins, &zeros, &whole));
+        if let Some(present) = present {
+            mask_terms(&groups(present)[index], &mut given);
+        }
+        add(assigned, &given);
+        for (sums, t) in sums.chunks_exact_mut(width).zip(share.t.chunks_exact(width)) {
+            let (sums, t) = (&mut groups_mut(sums)[index], &groups(t)[index]);
+            for lane in 0..LANES {
+                sums[lane] += given[lane] * t[lane];
+            }
+        }
     }
 }
 

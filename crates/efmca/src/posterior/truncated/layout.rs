@@ -19,10 +19,8 @@ pub(crate) struct Layout<F, R> {
     pub(crate) width: usize,
     /// $(H+1) \times$ width: the place of each cause in the order of each column; the background is the last row.
     rank: Vec<R>,
-    /// $(H+1) \times L \times$ width.
-    eta: Vec<F>,
-    /// $(H+1) \times$ width.
-    a: Vec<F>,
+    /// $(H+1) \times (L+1) \times$ width: the planes of $\vec\eta$, then $A$; side by side, because they are read together.
+    parameters: Vec<F>,
     /// $D \times (H+1)$: the causes of each column, the strongest first.
     pub(crate) order: Vec<u16>,
     /// $D \times (H+1) \times (L+1)$: $\vec\eta$ and $A$ in that order.
@@ -45,8 +43,7 @@ impl<F: Float, R: Rank> Layout<F, R> {
             l,
             width,
             rank: vec![R::LOWEST; causes * width],
-            eta: vec![F::ZERO; causes * l * width],
-            a: vec![F::ZERO; causes * width],
+            parameters: vec![F::ZERO; causes * (l + 1) * width],
             order: vec![0; d * causes],
             sorted: vec![F::ZERO; d * causes * (l + 1)],
             reference: (vec![0.0; l * width], vec![0.0; width]),
@@ -75,11 +72,11 @@ impl<F: Float, R: Rank> Layout<F, R> {
                 let sorted = &mut layout.sorted[(column * causes + position) * (l + 1)..][..l + 1];
                 for l in 0..span.len() {
                     let value = F::of(eta[cause * layout.l + l] - layout.reference.0[l * width + column]);
-                    layout.eta[(cause * layout.l + l) * width + column] = value;
+                    layout.parameters[(cause * (layout.l + 1) + l) * width + column] = value;
                     sorted[l] = value;
                 }
                 let value = F::of(a[cause] - mean_a);
-                layout.a[cause * width + column] = value;
+                layout.parameters[(cause * (l + 1) + l) * width + column] = value;
                 sorted[l] = value;
             }
         }
@@ -95,8 +92,8 @@ impl<F: Float, R: Rank> Layout<F, R> {
     /// $\vec\eta$ (all planes) and $A$ of a cause.
     #[inline(always)]
     pub(crate) fn parameters(&self, cause: usize) -> (&[F], &[F]) {
-        let plane = self.l * self.width;
-        (&self.eta[cause * plane..][..plane], &self.a[cause * self.width..][..self.width])
+        let size = (self.l + 1) * self.width;
+        self.parameters[cause * size..][..size].split_at(self.l * self.width)
     }
 
     /// The causes of a column, the strongest first.

@@ -14,6 +14,7 @@
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 mod bits;
+mod chains;
 mod frame;
 mod kernel;
 mod layout;
@@ -50,8 +51,6 @@ use sums::Sums;
 const MOST_CHUNKS: usize = 32;
 /// Rows of a chunk, at the least.
 const SMALLEST_CHUNK: usize = 32;
-/// More active causes than this and columns are walked instead of passed over.
-const MANY_ACTIVE: f64 = 24.0;
 /// The largest number of causes, which are numbered with 16 bits.
 pub const LARGEST_H: usize = u16::MAX as usize - 1;
 
@@ -236,7 +235,7 @@ impl<'a> Truncated<'a> {
             pi: &pi,
             s: self.sets.s(),
             words: self.sets.words(),
-            walk: pi.iter().sum::<f64>() > MANY_ACTIVE,
+            flips_first: self.truncation.proposals.iter().any(|proposal| proposal.flips_first()),
             fill: !self.filled,
             by_content: self.by_content,
             seed: self.seed,

@@ -1,16 +1,14 @@
 //! Scoring states by passes over the columns, one for each cause: for states with few active causes.
 
 use super::bits;
-use super::kernel::{self, Float, LANES, Rank, TwoBest};
+use super::chains::Chains;
+use super::kernel::{self, Float, Rank, TwoBest};
 use super::layout::Layout;
 use super::observations::Row;
 use super::sums::Sums;
 
-/// Causes that take part in the order of states; what is left comes after them.
-const KEY_BITS: usize = 128;
-
 /// Rows that are summed in the precision of the kernel before they are added to the sums in `f64`.
-const BLOCK_ROWS: usize = 32;
+const BLOCK_ROWS: usize = 64;
 
 /// Buffers for one row at a time.
 #[derive(Debug)]
@@ -22,24 +20,12 @@ pub(crate) struct Passes<F, R> {
     ranks: Vec<R>,
     best: Vec<F>,
     sums: Vec<F>,
-    /// How many states have a cause.
-    popularity: Vec<u32>,
-    /// The causes that some states have and others do not, the most popular first.
-    differing: Vec<u16>,
-    /// Where a cause is in that list.
-    place: Vec<u16>,
-    keys: Vec<(u128, u32)>,
-    tail: Vec<u16>,
+    chains: Chains,
     second_rank: Vec<R>,
     second_term: Vec<F>,
-    common: Vec<u64>,
     /// The causes that were added on the way to the present state, and what its levels own beside `best`.
     path: Vec<u16>,
     extra: Vec<F>,
-    /// $(H+1) \times$ width: what this row gives to each cause, zero but for the touched ones.
-    given: Vec<F>,
-    touched: Vec<u16>,
-    is_touched: Vec<bool>,
     /// $(H+1) \times (1+L) \times$ width: the sums of a block of rows.
     block: Vec<F>,
     block_causes: Vec<u16>,
@@ -56,19 +42,11 @@ impl<F: Float, R: Rank> Passes<F, R> {
             ranks: Vec::new(),
             best: Vec::new(),
             sums: Vec::new(),
-            popularity: vec![0; causes],
-            differing: Vec::new(),
-            place: vec![0; causes],
-            keys: Vec::new(),
-            tail: Vec::new(),
+            chains: Chains::new(layout.h, bits::words(layout.h)),
             second_rank: vec![R::LOWEST; width],
             second_term: vec![F::ZERO; width],
-            common: vec![0; bits::words(layout.h)],
             path: Vec::new(),
             extra: Vec::new(),
-            given: vec![F::ZERO; causes * width],
-            touched: Vec::new(),
-            is_touched: vec![false; causes],
             block: vec![F::ZERO; causes * (1 + layout.l) * width],
             block_causes: Vec::new(),
             in_block: vec![false; causes],
@@ -104,13 +82,7 @@ impl<F: Float, R: Rank> Passes<F, R> {
         self.grow(1, width);
         self.ranks[..width].copy_from_slice(layout.ranks(layout.h));
         self.best[..width].copy_from_slice(&self.terms[layout.h * width..][..width]);
-        let mut lanes = [F::ZERO; LANES];
-        for group in self.best[..width].as_chunks::<LANES>().0 {
-            for lane in 0..LANES {
-                lanes[lane] += group[lane];
-            }
-        }
-        self.sums[0] = kernel::total(lanes);
+        self.sums[0] = kernel::sum(&self.best[..width]);
     }
 
     #[inline(always)]
@@ -143,147 +115,57 @@ impl<F: Float, R: Rank> Passes<F, R> {
     #[inline(always)]
     fn peek<const AVX2: bool>(&mut self, layout: &Layout<F, R>, row: &Row<F>, level: usize, cause: usize) -> F {
         let width = layout.width;
-        self.make(layout, row, cause);
-        kernel::sum_with::<AVX2, F, R>(
-            layout.ranks(cause),
-            &self.terms[cause * width..][..width],
-            &self.ranks[level * width..][..width],
-            &self.best[level * width..][..width],
-        )
-    }
-
-    /// The causes that all of `states` have, and the others that some have, the most popular first.
-    #[inline(always)]
-    fn sort_causes(&mut self, states: &[u64], words: usize) {
-        self.common.fill(u64::MAX);
-        for state in states.chunks_exact(words) {
-            for (common, word) in self.common.iter_mut().zip(state) {
-                *common &= word;
-            }
+        if row.missing {
+            self.make(layout, row, cause);
         }
-        self.differing.clear();
-        for state in states.chunks_exact(words) {
-            for (index, (word, common)) in state.iter().zip(&self.common).enumerate() {
-                let mut rest = word & !common;
-                while rest != 0 {
-                    let cause = index * 64 + rest.trailing_zeros() as usize;
-                    rest &= rest - 1;
-                    if self.popularity[cause] == 0 {
-                        self.differing.push(cause as u16);
-                    }
-                    self.popularity[cause] += 1;
-                }
-            }
+        let (rank, terms) = (layout.ranks(cause), &mut self.terms[cause * width..][..width]);
+        let (best_rank, best_term) = (&self.ranks[level * width..][..width], &self.best[level * width..][..width]);
+        if self.made[cause] {
+            return kernel::sum_with::<AVX2, F, R>(rank, terms, best_rank, best_term);
         }
-        let popularity = &self.popularity;
-        self.differing.sort_unstable_by_key(|cause| (std::cmp::Reverse(popularity[usize::from(*cause)]), *cause));
-        for (place, cause) in self.differing.iter().enumerate() {
-            self.place[usize::from(*cause)] = place as u16;
-            self.popularity[usize::from(*cause)] = 0;
-        }
-    }
-
-    /// Puts states in an order in which those that share the most popular causes follow each other.
-    #[inline(always)]
-    fn make_keys(&mut self, states: &[u64], words: usize) {
-        self.keys.clear();
-        for (index, state) in states.chunks_exact(words).enumerate() {
-            let mut key = 0u128;
-            for (index, (word, common)) in state.iter().zip(&self.common).enumerate() {
-                let mut rest = word & !common;
-                while rest != 0 {
-                    let place = usize::from(self.place[index * 64 + rest.trailing_zeros() as usize]);
-                    rest &= rest - 1;
-                    if place < KEY_BITS {
-                        key |= 1 << (KEY_BITS - 1 - place);
-                    }
-                }
-            }
-            self.keys.push((key, index as u32));
-        }
-        self.keys.sort_unstable_by_key(|key| std::cmp::Reverse(*key));
+        let (eta, a) = layout.parameters(cause);
+        kernel::sum_with_new::<AVX2, F, R>((rank, eta, a), &row.t, best_rank, best_term, terms)
     }
 
     /// $\sum_d$ of the log-terms of each of `states`.
     ///
-    /// States are visited in an order in which those that share most causes follow each other, and what they share is
-    /// scored once: a state then costs little more than one pass.
+    /// States are visited in the order of [`Chains`], and what they share is scored once: a state then costs little more
+    /// than one pass.
     #[inline(always)]
     pub(crate) fn score<const AVX2: bool>(
         &mut self,
         layout: &Layout<F, R>,
         row: &Row<F>,
         states: &[u64],
-        words: usize,
         found: &mut [f64],
     ) {
-        self.sort_causes(states, words);
-        self.make_keys(states, words);
-        let keys = std::mem::take(&mut self.keys);
+        let mut chains = std::mem::take(&mut self.chains);
+        chains.arrange(states);
         self.start(layout, row);
         let mut base = 0;
-        for index in 0..words {
-            let mut rest = self.common[index];
-            while rest != 0 {
-                self.push::<AVX2>(layout, row, base, index * 64 + rest.trailing_zeros() as usize);
-                rest &= rest - 1;
-                base += 1;
-            }
-        }
-        let long = self.differing.len() > KEY_BITS;
-        let mut shared = 0;
-        for at in 0..keys.len() {
-            let (key, index) = keys[at];
-            let total = key.count_ones();
-            let kept = keys.get(at + 1).map_or(0, |next| shared_bits(key, next.0));
-            self.tail.clear();
-            if long {
-                self.find_tail(&states[index as usize * words..][..words]);
-            }
-            let mut level = shared;
-            let mut rest = if shared == 0 { key } else { drop_high_bits(key, shared) };
+        bits::each(chains.common(), |cause| {
+            self.push::<AVX2>(layout, row, base, cause);
+            base += 1;
+        });
+        for at in 0..chains.len() {
+            let step = chains.step(at, states);
+            let mut level = base + step.shared;
+            let end = level + chains.added().len();
             let mut sum = None;
-            while rest != 0 {
-                let bit = rest.leading_zeros();
-                rest &= !(1 << (127 - bit));
-                let cause = usize::from(self.differing[bit as usize]);
-                if level + 1 == total && total > kept && self.tail.is_empty() {
-                    sum = Some(self.peek::<AVX2>(layout, row, base + level as usize, cause));
+            for cause in chains.added() {
+                if level + 1 == end && end > base + step.kept {
+                    sum = Some(self.peek::<AVX2>(layout, row, level, usize::from(*cause)));
                 } else {
-                    self.push::<AVX2>(layout, row, base + level as usize, cause);
+                    self.push::<AVX2>(layout, row, level, usize::from(*cause));
                 }
                 level += 1;
             }
-            for last in 0..self.tail.len() {
-                let cause = usize::from(self.tail[last]);
-                if last + 1 == self.tail.len() {
-                    sum = Some(self.peek::<AVX2>(layout, row, base + level as usize, cause));
-                } else {
-                    self.push::<AVX2>(layout, row, base + level as usize, cause);
-                }
-                level += 1;
-            }
-            found[index as usize] = sum.unwrap_or_else(|| self.sums[base + total as usize]).f64();
-            shared = kept;
+            found[step.index] = sum.unwrap_or_else(|| self.sums[end]).f64();
         }
-        self.keys = keys;
+        self.chains = chains;
     }
 
-    /// The causes of a state that have no place in its key.
-    fn find_tail(&mut self, state: &[u64]) {
-        for (index, (word, common)) in state.iter().zip(&self.common).enumerate() {
-            let mut rest = word & !common;
-            while rest != 0 {
-                let cause = index * 64 + rest.trailing_zeros() as usize;
-                rest &= rest - 1;
-                if usize::from(self.place[cause]) >= KEY_BITS {
-                    self.tail.push(cause as u16);
-                }
-            }
-        }
-    }
-
-    /// $\sum_d$ of the log-terms of `state` with each of its $H$ bits flipped in turn.
+    /// $\sum_d$ of the log-terms of `state` with each of its $H$ bits flipped in turn, and of `state` itself.
     #[inline(always)]
     pub(crate) fn flips<const AVX2: bool>(
         &mut self,
@@ -291,7 +173,7 @@ impl<F: Float, R: Rank> Passes<F, R> {
         row: &Row<F>,
         state: &[u64],
         found: &mut [f64],
-    ) {
+    ) -> f64 {
         let width = layout.width;
         bits::each(state, |cause| self.make(layout, row, cause));
         self.start(layout, row);
@@ -305,30 +187,12 @@ impl<F: Float, R: Rank> Passes<F, R> {
         two.second_rank.fill(R::LOWEST);
         two.second_term.copy_from_slice(two.best_term);
         bits::each(state, |cause| two.add::<AVX2>(layout.ranks(cause), &self.terms[cause * width..][..width]));
-        for (cause, found) in found.iter_mut().enumerate() {
-            let sum = if bits::has(state, cause) {
-                two.sum_without::<AVX2>(layout.ranks(cause))
-            } else {
-                let (rank, terms) = (layout.ranks(cause), &mut self.terms[cause * width..][..width]);
-                let (eta, a) = layout.parameters(cause);
-                if row.missing && !self.made[cause] {
-                    kernel::log_terms(eta, a, &row.t, terms);
-                    kernel::mask_terms(&row.present, terms);
-                    self.made[cause] = true;
-                }
-                match self.made[cause] {
-                    true => kernel::sum_with::<AVX2, F, R>(rank, terms, two.best_rank, two.best_term),
-                    false => kernel::sum_with_new::<AVX2, F, R>(
-                        (rank, eta, a),
-                        &row.t,
-                        two.best_rank,
-                        two.best_term,
-                        terms,
-                    ),
-                }
-            };
-            *found = sum.f64();
+        bits::each(state, |cause| found[cause] = two.sum_without::<AVX2>(layout.ranks(cause)).f64());
+        for (cause, found) in found.iter_mut().enumerate().filter(|(cause, _)| !bits::has(state, *cause)) {
+            // the best are at level zero
+            *found = self.peek::<AVX2>(layout, row, 0, cause).f64();
         }
+        kernel::sum(&self.best[..width]).f64()
     }
 
     /// Gives the columns to the causes that own them in `states`, with posterior probabilities `q`.
@@ -341,74 +205,61 @@ impl<F: Float, R: Rank> Passes<F, R> {
         layout: &Layout<F, R>,
         row: &Row<F>,
         states: &[u64],
-        words: usize,
         q: &[f64],
     ) {
         let width = layout.width;
-        self.sort_causes(states, words);
-        self.make_keys(states, words);
-        let keys = std::mem::take(&mut self.keys);
+        let mut chains = std::mem::take(&mut self.chains);
+        chains.arrange(states);
         self.grow(2, width);
         self.ranks[..width].copy_from_slice(layout.ranks(layout.h));
         self.path.clear();
         self.open(0, width);
-        for index in 0..words {
-            let mut rest = self.common[index];
-            while rest != 0 {
-                self.descend(layout, index * 64 + rest.trailing_zeros() as usize);
-                rest &= rest - 1;
-            }
-        }
+        bits::each(chains.common(), |cause| self.descend(layout, cause));
         let base = self.path.len();
-        let long = self.differing.len() > KEY_BITS;
-        let mut shared = 0;
-        for at in 0..keys.len() {
-            let (key, index) = keys[at];
-            let (total, q) = (key.count_ones(), F::of(q[index as usize]));
-            let kept = keys.get(at + 1).map_or(0, |next| shared_bits(key, next.0));
-            self.tail.clear();
-            if long {
-                self.find_tail(&states[index as usize * words..][..words]);
-            }
-            let mut rest = if shared == 0 { key } else { drop_high_bits(key, shared) };
-            let mut last = None;
-            while rest != 0 {
-                let bit = rest.leading_zeros();
-                rest &= !(1 << (127 - bit));
-                let cause = usize::from(self.differing[bit as usize]);
-                if rest == 0 && total > kept && self.tail.is_empty() {
-                    last = Some(cause);
+        for at in 0..chains.len() {
+            let step = chains.step(at, states);
+            let q = F::of(q[step.index]);
+            let end = base + step.shared + chains.added().len();
+            let mut given = false;
+            for cause in chains.added() {
+                let (level, cause) = (self.path.len(), usize::from(*cause));
+                if level + 1 == end && end > base + step.kept {
+                    self.share_out::<AVX2>(layout, row, level, cause, None, q);
+                    given = true;
                 } else {
                     self.descend(layout, cause);
                 }
             }
-            for position in 0..self.tail.len() {
-                let cause = usize::from(self.tail[position]);
-                if position + 1 == self.tail.len() {
-                    last = Some(cause);
-                } else {
-                    self.descend(layout, cause);
-                }
+            if !given {
+                self.extra[end] += q;
             }
-            match last {
-                Some(cause) => self.share_out::<AVX2>(layout, self.path.len(), cause, None, q),
-                None => self.extra[self.path.len()] += q,
+            while self.path.len() > base + step.kept {
+                self.ascend::<AVX2>(layout, row);
             }
-            while self.path.len() > base + kept as usize {
-                self.ascend::<AVX2>(layout);
-            }
-            shared = kept;
         }
         while !self.path.is_empty() {
-            self.ascend::<AVX2>(layout);
+            self.ascend::<AVX2>(layout, row);
         }
+        self.chains = chains;
+        // what is left belongs to the background
         let extra = self.extra[0];
-        let background = self.touch(layout.h);
-        for (to, own) in self.given[background * width..][..width].iter_mut().zip(&self.best[..width]) {
-            *to += *own + extra;
+        self.best[..width].iter_mut().for_each(|own| *own += extra);
+        self.touch(layout.h);
+        let size = (1 + layout.l) * width;
+        let own = &mut self.best[..width];
+        if row.missing {
+            kernel::mask_terms(&row.present, own);
         }
-        self.keys = keys;
-        self.add_row(layout, row);
+        let (assigned, sums) = self.block[layout.h * size..][..size].split_at_mut(width);
+        for (to, own) in assigned.iter_mut().zip(&*own) {
+            *to += *own;
+        }
+        for (sums, t) in sums.chunks_exact_mut(width).zip(row.t.chunks_exact(width)) {
+            for ((to, own), t) in sums.iter_mut().zip(&*own).zip(t) {
+                *to += *own * *t;
+            }
+        }
+        self.rows_in_block += 1;
     }
 
     /// Prepares what is owned at a level.
@@ -434,10 +285,10 @@ impl<F: Float, R: Rank> Passes<F, R> {
 
     /// Takes the last cause from the path, and shares out what was owned there.
     #[inline(always)]
-    fn ascend<const AVX2: bool>(&mut self, layout: &Layout<F, R>) {
+    fn ascend<const AVX2: bool>(&mut self, layout: &Layout<F, R>, row: &Row<F>) {
         let level = self.path.len();
         if let Some(cause) = self.path.pop() {
-            self.share_out::<AVX2>(layout, level - 1, usize::from(cause), Some(level), self.extra[level]);
+            self.share_out::<AVX2>(layout, row, level - 1, usize::from(cause), Some(level), self.extra[level]);
         }
     }
 
@@ -445,61 +296,32 @@ impl<F: Float, R: Rank> Passes<F, R> {
     fn share_out<const AVX2: bool>(
         &mut self,
         layout: &Layout<F, R>,
+        row: &Row<F>,
         parent: usize,
         cause: usize,
         own: Option<usize>,
         extra: F,
     ) {
-        let width = layout.width;
-        let slot = self.touch(cause);
-        let (below, above) = self.best.split_at_mut((parent + 1) * width);
-        kernel::share_out::<AVX2, F, R>(
-            layout.ranks(cause),
-            &self.ranks[parent * width..][..width],
-            own.map(|_| &above[..width]),
-            extra,
-            &mut self.given[slot * width..][..width],
-            &mut below[parent * width..],
-        );
-    }
-
-    /// Where this row's part of a cause is kept.
-    #[inline(always)]
-    fn touch(&mut self, cause: usize) -> usize {
-        if !self.is_touched[cause] {
-            self.is_touched[cause] = true;
-            self.touched.push(cause as u16);
-        }
-        cause
-    }
-
-    /// Adds what this row gave to the sums of the block.
-    #[inline(always)]
-    fn add_row(&mut self, layout: &Layout<F, R>, row: &Row<F>) {
         let (width, size) = (layout.width, (1 + layout.l) * layout.width);
-        for cause in self.touched.drain(..) {
-            let cause = usize::from(cause);
-            self.is_touched[cause] = false;
-            if !self.in_block[cause] {
-                self.in_block[cause] = true;
-                self.block_causes.push(cause as u16);
-            }
-            let given = &mut self.given[cause * width..][..width];
-            if row.missing {
-                kernel::mask_terms(&row.present, given);
-            }
-            let (assigned, sums) = self.block[cause * size..][..size].split_at_mut(width);
-            for (to, given) in assigned.iter_mut().zip(&*given) {
-                *to += *given;
-            }
-            for (sums, t) in sums.chunks_exact_mut(width).zip(row.t.chunks_exact(width)) {
-                for ((to, given), t) in sums.iter_mut().zip(&*given).zip(t) {
-                    *to += *given * *t;
-                }
-            }
-            given.fill(F::ZERO);
+        self.touch(cause);
+        let (below, above) = self.best.split_at_mut((parent + 1) * width);
+        let share = kernel::Share { own: own.map(|_| &above[..width]), extra, t: &row.t };
+        let (ranks, parent_ranks) = (layout.ranks(cause), &self.ranks[parent * width..][..width]);
+        let (parent, sums) = (&mut below[parent * width..], &mut self.block[cause * size..][..size]);
+        if row.missing {
+            kernel::share_out_present(ranks, parent_ranks, &share, &row.present, sums, parent);
+        } else {
+            kernel::share_out::<AVX2, F, R>(ranks, parent_ranks, &share, sums, parent);
         }
-        self.rows_in_block += 1;
+    }
+
+    /// Notes that a cause has a part in the block.
+    #[inline(always)]
+    fn touch(&mut self, cause: usize) {
+        if !self.in_block[cause] {
+            self.in_block[cause] = true;
+            self.block_causes.push(cause as u16);
+        }
     }
 
     /// Adds the block to `sums` if it is full, or if it is the last.
@@ -520,22 +342,4 @@ impl<F: Float, R: Rank> Passes<F, R> {
         }
         self.rows_in_block = 0;
     }
-}
-
-/// The causes that two keys share from the most popular one on.
-#[inline(always)]
-fn shared_bits(a: u128, b: u128) -> u32 {
-    match (a ^ b).leading_zeros() {
-        0 => 0,
-        same => (a >> (128 - same.min(127))).count_ones() + if same == 128 { (a & 1) as u32 } else { 0 },
-    }
-}
-
-/// `key` without its `count` highest set bits.
-#[inline(always)]
-fn drop_high_bits(mut key: u128, count: u32) -> u128 {
-    for _ in 0..count {
-        key &= !(1 << (127 - key.leading_zeros()));
-    }
-    key
 }

@@ -18,6 +18,12 @@ pub trait Propose: Debug + Send + Sync {
     /// Makes wishes for one row.
     fn propose(&self, scene: &Scene<'_>, random: &mut Random, wishes: &mut Wishes);
 
+    /// Whether it asks for [`Wishes::flips_of`] the first of [`Scene::known`]. Most of the other states of
+    /// $\mathcal K^{(n)}$ are among these, so that asking for them costs little.
+    fn flips_first(&self) -> bool {
+        false
+    }
+
     /// Whether it looks at [`Scene::marginals`], which take time to find.
     fn needs_marginals(&self) -> bool {
         false
@@ -35,6 +41,7 @@ pub struct Scene<'a> {
     pub(super) marginals: &'a [(u32, f64)],
     pub(super) expected: f64,
     pub(super) neighbours: [&'a [u64]; 4],
+    pub(super) generation: usize,
 }
 
 impl Scene<'_> {
@@ -70,7 +77,7 @@ impl Scene<'_> {
         (1..self.len()).fold(0, better)
     }
 
-    /// All states of $\mathcal K^{(n)}$, one after the other.
+    /// All states of $\mathcal K^{(n)}$; the first is the one that was best in the last E-step.
     pub fn known(&self) -> impl Iterator<Item = &[u64]> {
         self.known.chunks_exact(self.words)
     }
@@ -78,6 +85,11 @@ impl Scene<'_> {
     /// The causes that are active in some state of $\mathcal K^{(n)}$, with $\mathbb E_{q^{(n)}}\lbrack s_h\rbrack $.
     pub fn marginals(&self) -> &[(u32, f64)] {
         self.marginals
+    }
+
+    /// The generation, counted from zero.
+    pub fn generation(&self) -> usize {
+        self.generation
     }
 
     /// $\sum_h\pi_h$, the number of active causes that the prior expects.
@@ -307,24 +319,29 @@ fn sparse_flip(scene: &Scene<'_>, rate: f64, random: &mut Random, state: &mut [u
 }
 
 /// The best single cause to add or drop, found in one pass over all $H$: all states that differ by one cause from the
-/// best one, and from some others.
+/// one that was best in the last E-step, and from some others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OneFlips {
-    /// Parents: the best state, then randomly chosen ones.
+    /// Parents: the state that was best in the last E-step (in later generations the best child), then randomly chosen
+    /// ones.
     pub parents: usize,
 }
 
 impl Propose for OneFlips {
+    fn flips_first(&self) -> bool {
+        self.parents > 0
+    }
+
     fn propose(&self, scene: &Scene<'_>, random: &mut Random, wishes: &mut Wishes) {
         if self.parents == 0 {
             return;
         }
-        let best = scene.best();
-        wishes.flips_of(scene.state(best));
+        let first = if scene.generation == 0 { &scene.known[..scene.words] } else { scene.state(scene.best()) };
+        wishes.flips_of(first);
         if self.parents > 1 {
             let mut parents = std::mem::take(&mut wishes.parents);
             Selection::Uniform.choose(scene, self.parents - 1, random, &mut parents);
-            for parent in parents.indices.iter().filter(|parent| **parent != best) {
+            for parent in parents.indices.iter().filter(|parent| scene.state(**parent) != first) {
                 wishes.flips_of(scene.state(*parent));
             }
             wishes.parents = parents;

@@ -19,6 +19,11 @@ use super::walk::Walk;
 use crate::error::{Error, Result};
 use crate::posterior::exp::exp_of_negative;
 
+/// More active causes than this, and columns may be walked…
+const MANY_ACTIVE: usize = 24;
+/// … if one cause of this many is active.
+const SPARSE: usize = 32;
+
 /// What is to be done for all rows.
 pub(super) struct Task<'a, F, R> {
     pub(super) data: &'a Observations<F>,
@@ -31,8 +36,8 @@ pub(super) struct Task<'a, F, R> {
     /// States of a row, and words of a state.
     pub(super) s: usize,
     pub(super) words: usize,
-    /// Whether states have so many active causes that columns are walked.
-    pub(super) walk: bool,
+    /// Whether some proposal asks for all flips of the first state.
+    pub(super) flips_first: bool,
     /// Whether the sets are to be filled first.
     pub(super) fill: bool,
     /// Whether randomness comes from a row's data instead of its number: then no row depends on another.
@@ -105,11 +110,11 @@ fn run<const AVX2: bool, F: Float, R: Rank>(
     kept: Kept<'_>,
 ) -> Result<Sums> {
     let mut work = Work::new(task);
-    let mut sums = Sums::zeros(task.layout, task.walk);
+    let mut sums = Sums::zeros(task.layout);
     let size = task.s * task.words;
     for (index, n) in rows.enumerate() {
         task.data.load(n, &mut work.row);
-        work.passes.begin();
+        work.ways.passes.begin();
         work.states.copy_from_slice(&kept.sets[index * size..][..size]);
         if job == Job::Redistribute {
             work.q.copy_from_slice(&kept.q[index * task.s..][..task.s]);
@@ -121,7 +126,7 @@ fn run<const AVX2: bool, F: Float, R: Rank>(
         let mut random = task.random(n, &work.row);
         if task.fill {
             sets::fill(&mut work.states, task.words, task.pi, &mut random, &mut work.hashes);
-        }
+            }
         work.rescore::<AVX2>(task, &mut sums);
         let neighbours = neighbours(task, kept.sets, index);
         work.evolve::<AVX2>(task, &mut random, neighbours, &mut sums);
@@ -138,7 +143,7 @@ fn run<const AVX2: bool, F: Float, R: Rank>(
             kept.q[index * task.s..][..task.s].copy_from_slice(&work.q);
         }
     }
-    work.passes.flush(task.layout, &mut sums, true);
+    work.ways.passes.flush(task.layout, &mut sums, true);
     Ok(sums)
 }
 
@@ -173,8 +178,7 @@ impl<F: Float, R: Rank> Task<'_, F, R> {
 /// Buffers for one row at a time: nothing is allocated for a row.
 struct Work<F, R> {
     row: Row<F>,
-    passes: Passes<F, R>,
-    walk: Walk<F>,
+    ways: Ways<F, R>,
     /// $\mathcal K^{(n)}$, its log-joints (up to what is common to all states), and hashes.
     states: Vec<u64>,
     joints: Vec<f64>,
@@ -193,7 +197,14 @@ struct Work<F, R> {
     child_hashes: Vec<u64>,
     parents: Vec<u64>,
     parent_joints: Vec<f64>,
+    /// The sums of all flips of a state, for the first state if `scanned`, and of that state itself.
     flips: Vec<f64>,
+    scanned: bool,
+    first: Vec<u64>,
+    first_sum: f64,
+    /// The causes whose flips are in the set.
+    known_flips: Vec<u64>,
+    child_places: Vec<u32>,
     flipped: Vec<u64>,
 }
 
@@ -202,8 +213,7 @@ impl<F: Float, R: Rank> Work<F, R> {
         let h = task.layout.h;
         Work {
             row: Row::new(task.data.columns()),
-            passes: Passes::new(task.layout),
-            walk: Walk::new(h),
+            ways: Ways::new(task.layout),
             states: vec![0; task.s * task.words],
             joints: vec![0.0; task.s],
             hashes: vec![0; task.s],
@@ -220,6 +230,11 @@ impl<F: Float, R: Rank> Work<F, R> {
             parents: Vec::new(),
             parent_joints: Vec::new(),
             flips: vec![0.0; h],
+            scanned: false,
+            first: vec![0; task.words],
+            first_sum: 0.0,
+            known_flips: vec![0; task.words],
+            child_places: Vec::with_capacity(task.s),
             flipped: vec![0; task.words],
         }
     }
@@ -229,15 +244,22 @@ impl<F: Float, R: Rank> Work<F, R> {
     fn score<const AVX2: bool>(
         task: &Task<'_, F, R>,
         row: &Row<F>,
-        passes: &mut Passes<F, R>,
-        walk: &mut Walk<F>,
+        ways: &mut Ways<F, R>,
         states: &[u64],
         joints: &mut [f64],
     ) {
-        if task.walk {
+        ways.divide(task, states);
+        let Ways { passes, walk, passed, passed_at, walked, walked_at, found, .. } = ways;
+        if passed_at.is_empty() {
             walk.score(task.layout, row, states, task.words, joints);
+        } else if walked_at.is_empty() {
+            passes.score::<AVX2>(task.layout, row, states, joints);
         } else {
-            passes.score::<AVX2>(task.layout, row, states, task.words, joints);
+            found.resize(passed_at.len().max(walked_at.len()), 0.0);
+            walk.score(task.layout, row, walked, task.words, &mut found[..walked_at.len()]);
+            walked_at.iter().zip(&*found).for_each(|(at, found)| joints[*at as usize] = *found);
+            passes.score::<AVX2>(task.layout, row, passed, &mut found[..passed_at.len()]);
+            passed_at.iter().zip(&*found).for_each(|(at, found)| joints[*at as usize] = *found);
         }
         for (state, joint) in states.chunks_exact(task.words).zip(joints) {
             *joint += log_prior(&task.layout.log_odds, state);
@@ -247,11 +269,44 @@ impl<F: Float, R: Rank> Work<F, R> {
     /// Scores the states of $\mathcal K^{(n)}$ under the parameters as they are now.
     #[inline(always)]
     fn rescore<const AVX2: bool>(&mut self, task: &Task<'_, F, R>, sums: &mut Sums) {
-        let (passes, walk) = (&mut self.passes, &mut self.walk);
-        Work::score::<AVX2>(task, &self.row, passes, walk, &self.states, &mut self.joints);
-        sums.evaluations += task.s as u64;
+        let words = task.words;
+        // If all flips of the first state will be asked for, then they come first: many states are among them.
+        self.scanned = task.flips_first && !task.fill && !has_many(task, &self.states[..words]);
+        if self.scanned {
+            self.first.copy_from_slice(&self.states[..words]);
+            self.first_sum = self.ways.passes.flips::<AVX2>(task.layout, &self.row, &self.first, &mut self.flips);
+            sums.evaluations += task.layout.h as u64;
+        }
+        self.children.clear();
+        self.child_places.clear();
+        self.known_flips.fill(0);
+        for (index, state) in self.states.chunks_exact(words).enumerate() {
+            let known = if self.scanned { flipped_cause(&self.first, state) } else { Distance::More };
+            match known {
+                Distance::None => self.joints[index] = self.first_sum,
+                Distance::One(cause) => {
+                    self.joints[index] = self.flips[cause];
+                    bits::flip(&mut self.known_flips, cause);
+                }
+                Distance::More => {
+                    self.children.extend_from_slice(state);
+                    self.child_places.push(index as u32);
+                    continue;
+                }
+            }
+            self.joints[index] += log_prior(&task.layout.log_odds, state);
+        }
+        self.child_joints.clear();
+        self.child_joints.resize(self.child_places.len(), 0.0);
+        if !self.child_places.is_empty() {
+            Work::score::<AVX2>(task, &self.row, &mut self.ways, &self.children, &mut self.child_joints);
+        }
+        for (place, joint) in self.child_places.iter().zip(&self.child_joints) {
+            self.joints[*place as usize] = *joint;
+        }
+        sums.evaluations += self.child_places.len() as u64;
         self.hashes.clear();
-        self.hashes.extend(self.states.chunks_exact(task.words).map(bits::hash));
+        self.hashes.extend(self.states.chunks_exact(words).map(bits::hash));
         self.find_worst();
     }
 
@@ -313,6 +368,7 @@ impl<F: Float, R: Rank> Work<F, R> {
                 marginals: &self.marginals,
                 expected: task.pi.iter().sum(),
                 neighbours,
+                generation,
             };
             for proposal in task.proposals {
                 proposal.propose(&scene, random, &mut wishes);
@@ -331,19 +387,25 @@ impl<F: Float, R: Rank> Work<F, R> {
     #[inline(always)]
     fn offer_flips<const AVX2: bool>(&mut self, task: &Task<'_, F, R>, parent: &[u64], sums: &mut Sums) {
         let mut flips = std::mem::take(&mut self.flips);
-        if task.walk {
-            self.walk.flips(task.layout, &self.row, parent, &mut flips);
-        } else {
-            self.passes.flips::<AVX2>(task.layout, &self.row, parent, &mut flips);
+        let scanned = self.scanned && self.first == parent;
+        if !scanned {
+            if has_many(task, parent) {
+                self.ways.walk.flips(task.layout, &self.row, parent, &mut flips);
+            } else {
+                self.ways.passes.flips::<AVX2>(task.layout, &self.row, parent, &mut flips);
+            }
+            sums.evaluations += task.layout.h as u64;
+            // the flips of the first state are gone
+            self.scanned = false;
         }
-        sums.evaluations += task.layout.h as u64;
         let prior = log_prior(&task.layout.log_odds, parent);
         let mut flipped = std::mem::take(&mut self.flipped);
         flipped.copy_from_slice(parent);
         for (cause, sum) in flips.iter().enumerate() {
             let odds = task.layout.log_odds[cause];
             let joint = sum + prior + if bits::has(parent, cause) { -odds } else { odds };
-            if joint > self.joints[self.worst] {
+            let known = scanned && bits::has(&self.known_flips, cause);
+            if joint > self.joints[self.worst] && !known {
                 bits::flip(&mut flipped, cause);
                 if self.offer(task.words, &flipped, joint) {
                     sums.replaced += 1;
@@ -374,8 +436,7 @@ impl<F: Float, R: Rank> Work<F, R> {
         }
         self.child_joints.clear();
         self.child_joints.resize(self.child_hashes.len(), 0.0);
-        let (passes, walk) = (&mut self.passes, &mut self.walk);
-        Work::score::<AVX2>(task, &self.row, passes, walk, &self.children, &mut self.child_joints);
+        Work::score::<AVX2>(task, &self.row, &mut self.ways, &self.children, &mut self.child_joints);
         sums.evaluations += self.child_joints.len() as u64;
         let children = std::mem::take(&mut self.children);
         for (index, state) in children.chunks_exact(task.words).enumerate() {
@@ -456,11 +517,70 @@ impl<F: Float, R: Rank> Work<F, R> {
             }
         }
         let (states, q) = (&self.counting, &self.counting_q);
-        if task.walk {
-            self.walk.distribute(task.layout, &self.row, states, task.words, q, sums);
-        } else {
-            self.passes.distribute::<AVX2>(task.layout, &self.row, states, task.words, q);
-            self.passes.flush(task.layout, sums, false);
+        self.ways.divide(task, states);
+        let Ways { passes, walk, passed, passed_at, walked, walked_at, found, .. } = &mut self.ways;
+        if !walked_at.is_empty() {
+            found.clear();
+            found.extend(walked_at.iter().map(|at| q[*at as usize]));
+            walk.distribute(task.layout, &self.row, walked, task.words, found, sums);
+        }
+        if !passed_at.is_empty() {
+            found.clear();
+            found.extend(passed_at.iter().map(|at| q[*at as usize]));
+            passes.distribute::<AVX2>(task.layout, &self.row, passed, found);
+            passes.flush(task.layout, sums, false);
+        }
+    }
+}
+
+/// Whether so many causes are active that columns are walked: then the winner is near.
+#[inline(always)]
+fn has_many<F, R>(task: &Task<'_, F, R>, state: &[u64]) -> bool {
+    let active = bits::count(state);
+    active > MANY_ACTIVE && active * SPARSE > task.layout.h
+}
+
+/// The two ways to look at states.
+struct Ways<F, R> {
+    passes: Passes<F, R>,
+    walk: Walk<F>,
+    /// States with few active causes, and where they were.
+    passed: Vec<u64>,
+    passed_at: Vec<u32>,
+    /// States with many.
+    walked: Vec<u64>,
+    walked_at: Vec<u32>,
+    found: Vec<f64>,
+}
+
+impl<F: Float, R: Rank> Ways<F, R> {
+    fn new(layout: &Layout<F, R>) -> Ways<F, R> {
+        Ways {
+            passes: Passes::new(layout),
+            walk: Walk::new(layout.h),
+            passed: Vec::new(),
+            passed_at: Vec::new(),
+            walked: Vec::new(),
+            walked_at: Vec::new(),
+            found: Vec::new(),
+        }
+    }
+
+    /// Divides states into those with few and those with many active causes.
+    #[inline(always)]
+    fn divide(&mut self, task: &Task<'_, F, R>, states: &[u64]) {
+        self.passed.clear();
+        self.passed_at.clear();
+        self.walked.clear();
+        self.walked_at.clear();
+        for (index, state) in states.chunks_exact(task.words).enumerate() {
+            if has_many(task, state) {
+                self.walked.extend_from_slice(state);
+                self.walked_at.push(index as u32);
+            } else {
+                self.passed.extend_from_slice(state);
+                self.passed_at.push(index as u32);
+            }
         }
     }
 }
@@ -471,4 +591,27 @@ fn log_prior(log_odds: &[f64], state: &[u64]) -> f64 {
     let mut sum = 0.0;
     bits::each(state, |cause| sum += log_odds[cause]);
     sum
+}
+
+/// How far two states are apart.
+enum Distance {
+    None,
+    /// By this cause.
+    One(usize),
+    More,
+}
+
+#[inline(always)]
+fn flipped_cause(a: &[u64], b: &[u64]) -> Distance {
+    let mut found = Distance::None;
+    for (index, (a, b)) in a.iter().zip(b).enumerate() {
+        match (a ^ b, &found) {
+            (0, _) => {}
+            (bit, Distance::None) if bit.is_power_of_two() => {
+                found = Distance::One(index * 64 + bit.trailing_zeros() as usize);
+            }
+            _ => return Distance::More,
+        }
+    }
+    found
 }

@@ -26,11 +26,11 @@ pub(crate) struct Sums {
 }
 
 impl Sums {
-    pub(crate) fn zeros<F: Float, R: Rank>(layout: &Layout<F, R>, walk: bool) -> Sums {
+    pub(crate) fn zeros<F: Float, R: Rank>(layout: &Layout<F, R>) -> Sums {
         let size = (layout.h + 1) * (1 + layout.l);
         Sums {
-            by_cause: vec![0.0; if walk { 0 } else { size * layout.width }],
-            by_strength: vec![0.0; if walk { size * layout.d } else { 0 }],
+            by_cause: vec![0.0; size * layout.width],
+            by_strength: vec![0.0; size * layout.d],
             active: vec![0.0; layout.h],
             weight: 0.0,
             bound: 0.0,
@@ -83,10 +83,8 @@ impl Sums {
             for (position, cause) in layout.strongest(d).iter().enumerate() {
                 let cause = usize::from(*cause);
                 for (l, entry) in entry.iter_mut().enumerate() {
-                    *entry = match self.by_cause.is_empty() {
-                        true => self.by_strength[(d * causes + position) * size + l],
-                        false => self.by_cause[(cause * size + l) * layout.width + d],
-                    };
+                    *entry = self.by_strength[(d * causes + position) * size + l]
+                        + self.by_cause[(cause * size + l) * layout.width + d];
                 }
                 let (assigned, sums) = (entry[0], &mut entry[1..=span.len()]);
                 frame.from_frame(d, span.start, assigned, sums);

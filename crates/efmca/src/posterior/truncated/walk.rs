@@ -136,12 +136,12 @@ impl<F: Float> Walk<F> {
         layout.sorted_term(row, column, position + winner.unwrap_or(rest.len() - 1))
     }
 
-    /// $\sum_d$ of the log-terms of `state` with each of its $H$ bits flipped in turn.
+    /// $\sum_d$ of the log-terms of `state` with each of its $H$ bits flipped in turn, and of `state` itself.
     ///
     /// An inactive cause changes the columns in which it comes before the winner, and the winner the columns it owns:
     /// one walk to the second active cause of each column gives all flips together.
     #[inline(always)]
-    pub(crate) fn flips<R: Rank>(&mut self, layout: &Layout<F, R>, row: &Row<F>, state: &[u64], found: &mut [f64]) {
+    pub(crate) fn flips<R: Rank>(&mut self, layout: &Layout<F, R>, row: &Row<F>, state: &[u64], found: &mut [f64]) -> f64 {
         found.fill(0.0);
         let mut total = 0.0;
         let active = |cause: u16| usize::from(cause) == layout.h || bits::has(state, usize::from(cause));
@@ -169,6 +169,7 @@ impl<F: Float> Walk<F> {
             }
         }
         found.iter_mut().for_each(|found| *found += total);
+        total
     }
 
     /// Gives the columns to the causes that own them in `states`, with posterior probabilities `q`.
