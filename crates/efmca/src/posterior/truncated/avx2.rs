@@ -6,10 +6,41 @@
 
 use std::arch::x86_64::*;
 
-use super::kernel::{Float, LANES, Rank, Share, TwoBest};
+use super::kernel::{self, Float, LANES, Rank, Share, TwoBest};
 
 /// Eight `f32` at a time.
 const EIGHT: usize = 8;
+
+/// Whether this processor can run this module.
+pub(super) fn available() -> bool {
+    is_x86_feature_detected!("avx2")
+}
+
+/// [`kernel::log_terms_twin`], compiled for AVX2.
+#[target_feature(enable = "avx2")]
+fn log_terms_wide<F: Float>(eta: &[F], a: &[F], t: &[F], terms: &mut [F]) {
+    kernel::log_terms_twin(eta, a, t, terms);
+}
+
+/// [`kernel::log_terms`].
+#[inline(always)]
+pub(super) fn log_terms<F: Float>(eta: &[F], a: &[F], t: &[F], terms: &mut [F]) {
+    // SAFETY: `AVX2` is true only where `available` said so
+    unsafe { log_terms_wide(eta, a, t, terms) }
+}
+
+/// [`kernel::raise_ranks_twin`], compiled for AVX2.
+#[target_feature(enable = "avx2")]
+fn raise_ranks_wide<R: Rank>(rank: &[R], old: &[R], new: &mut [R]) {
+    kernel::raise_ranks_twin(rank, old, new);
+}
+
+/// [`kernel::raise_ranks`].
+#[inline(always)]
+pub(super) fn raise_ranks<R: Rank>(rank: &[R], old: &[R], new: &mut [R]) {
+    // SAFETY: `AVX2` is true only where `available` said so
+    unsafe { raise_ranks_wide(rank, old, new) }
+}
 
 /// Whether all lengths are the same whole number of groups, so that no pointer leaves its slice.
 #[inline(always)]
@@ -313,7 +344,7 @@ pub(super) fn sum_with_new<F: Float, R: Rank>(
     if !fits(&[rank.len(), a.len(), best_rank.len(), best_term.len()]) || !fits(&long) || planes > 2 {
         return None;
     }
-    // SAFETY: `AVX2` is true only inside functions that are compiled for AVX2 and chosen where it is there
+    // SAFETY: `AVX2` is true only where `available` said so
     let sum = unsafe {
         match (R::bytes(rank), R::bytes(best_rank), planes) {
             (Some(rank), Some(best), 1) => sum_with_new_lanes::<i8, false>(rank, eta, a, t, best, best_term),
@@ -351,7 +382,7 @@ pub(super) fn share_out<F: Float, R: Rank>(
         return None;
     }
     let share = (own, share.extra.f64() as f32, t);
-    // SAFETY: `AVX2` is true only inside functions that are compiled for AVX2 and chosen where it is there
+    // SAFETY: `AVX2` is true only where `available` said so
     unsafe {
         match (R::bytes(rank), R::bytes(parent_rank), constant) {
             (Some(rank), Some(above), true) => share_out_lanes::<i8, true>(rank, above, share, sums, parent),
@@ -374,7 +405,7 @@ pub(super) fn sum_with<F: Float, R: Rank>(rank: &[R], term: &[F], best_rank: &[R
     if !fits(&[rank.len(), term.len(), best_rank.len(), best_term.len()]) {
         return None;
     }
-    // SAFETY: `AVX2` is true only inside functions that are compiled for AVX2 and chosen where it is there
+    // SAFETY: `AVX2` is true only where `available` said so
     let sum = unsafe {
         match (R::bytes(rank), R::bytes(best_rank)) {
             (Some(rank), Some(best_rank)) => sum_with_lanes(rank, term, best_rank, best_term),
@@ -396,7 +427,7 @@ pub(super) fn sum_without<F: Float, R: Rank>(
     if !fits(&[rank.len(), best_rank.len(), best_term.len(), second_term.len()]) {
         return None;
     }
-    // SAFETY: `AVX2` is true only inside functions that are compiled for AVX2 and chosen where it is there
+    // SAFETY: `AVX2` is true only where `available` said so
     let sum = unsafe {
         match (R::bytes(rank), R::bytes(best_rank)) {
             (Some(rank), Some(best_rank)) => sum_without_lanes(rank, best_rank, best_term, second_term),
@@ -419,7 +450,7 @@ pub(super) fn add_cause<F: Float, R: Rank>(
     if !fits(&[rank.len(), term.len(), old.0.len(), old_term.len(), new_rank.len(), new_term.len()]) {
         return None;
     }
-    // SAFETY: `AVX2` is true only inside functions that are compiled for AVX2 and chosen where it is there
+    // SAFETY: `AVX2` is true only where `available` said so
     let sum = unsafe {
         match (R::bytes(rank), R::bytes(old.0), R::bytes_mut(new_rank)) {
             (Some(rank), Some(old), Some(new)) => add_cause_lanes(rank, term, (old, old_term), new, new_term),
@@ -444,7 +475,7 @@ pub(super) fn add_to_two_best<F: Float, R: Rank>(two: &mut TwoBest<'_, F, R>, ra
     if !fits(&[ranks[0], ranks[1], ranks[2], term.len(), best_term.len(), second_term.len()]) {
         return None;
     }
-    // SAFETY: `AVX2` is true only inside functions that are compiled for AVX2 and chosen where it is there
+    // SAFETY: `AVX2` is true only where `available` said so
     unsafe {
         match (R::bytes(rank), R::bytes_mut(two.best_rank), R::bytes_mut(two.second_rank)) {
             (Some(rank), Some(best), Some(second)) => {

@@ -52,7 +52,7 @@ impl Chains {
     }
 
     /// Calls `see` with the causes of a state that not all states have.
-    #[inline(always)]
+    #[inline]
     fn each_differing(state: &[u64], common: &[u64], mut see: impl FnMut(usize)) {
         for (index, (word, common)) in state.iter().zip(common).enumerate() {
             let mut rest = word & !common;
@@ -64,7 +64,6 @@ impl Chains {
     }
 
     /// Puts `states` in order.
-    #[inline(always)]
     pub(super) fn arrange(&mut self, states: &[u64]) {
         self.common.fill(u64::MAX);
         for state in states.chunks_exact(self.words) {
@@ -105,7 +104,6 @@ impl Chains {
     }
 
     /// The state at place `at` of the order; [`Chains::added`] then has its causes beside the shared ones.
-    #[inline(always)]
     pub(super) fn step(&mut self, at: usize, states: &[u64]) -> Step {
         let low = if self.index_bits == 0 { 0 } else { u64::MAX >> (64 - self.index_bits) };
         let key = self.keys[at] & !low;
@@ -143,7 +141,7 @@ impl Chains {
 }
 
 /// The causes that two keys share from the most popular one on.
-#[inline(always)]
+#[inline]
 fn shared_bits(a: u64, b: u64) -> u32 {
     match (a ^ b).leading_zeros() {
         0 => 0,

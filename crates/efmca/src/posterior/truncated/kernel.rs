@@ -221,7 +221,16 @@ fn groups_mut<T>(values: &mut [T]) -> &mut [[T; LANES]] {
 
 /// The log-terms of a cause: $\vec\eta_d^T\vec T_d - A_d$ for all columns; `eta` and `t` have one plane for each $l$.
 #[inline(always)]
-pub(super) fn log_terms<F: Float>(eta: &[F], a: &[F], t: &[F], terms: &mut [F]) {
+pub(super) fn log_terms<const AVX2: bool, F: Float>(eta: &[F], a: &[F], t: &[F], terms: &mut [F]) {
+    #[cfg(target_arch = "x86_64")]
+    if AVX2 {
+        return avx2::log_terms(eta, a, t, terms);
+    }
+    log_terms_twin(eta, a, t, terms);
+}
+
+#[inline(always)]
+pub(super) fn log_terms_twin<F: Float>(eta: &[F], a: &[F], t: &[F], terms: &mut [F]) {
     let width = terms.len();
     if eta.len() == 2 * width {
         let (eta_1, eta_2) = eta.split_at(width);
@@ -369,7 +378,7 @@ pub(super) fn sum_with_new<const AVX2: bool, F: Float, R: Rank>(
         return sum;
     }
     let (rank, eta, a) = cause;
-    log_terms(eta, a, t, terms);
+    log_terms::<AVX2, F>(eta, a, t, terms);
     sum_with::<AVX2, F, R>(rank, terms, best_rank, best_term)
 }
 
@@ -452,7 +461,16 @@ fn share_out_where<F: Float, R: Rank>(
 
 /// Raises the ranks of a state to those of a cause that is added.
 #[inline(always)]
-pub(super) fn raise_ranks<R: Rank>(rank: &[R], old: &[R], new: &mut [R]) {
+pub(super) fn raise_ranks<const AVX2: bool, R: Rank>(rank: &[R], old: &[R], new: &mut [R]) {
+    #[cfg(target_arch = "x86_64")]
+    if AVX2 {
+        return avx2::raise_ranks(rank, old, new);
+    }
+    raise_ranks_twin(rank, old, new);
+}
+
+#[inline(always)]
+pub(super) fn raise_ranks_twin<R: Rank>(rank: &[R], old: &[R], new: &mut [R]) {
     for ((new, old), rank) in new.iter_mut().zip(old).zip(rank) {
         *new = (*rank).max(*old);
     }

@@ -40,10 +40,10 @@ pub use truncation::{Precision, Truncation};
 use crate::em::Moments;
 use crate::error::{Error, Result};
 use crate::model::{Columns, Data, Model, Tables};
-use kernel::Rank;
+use kernel::{Float, Rank};
 use layout::Layout;
 use observations::Observations;
-use rows::{Compiled, Job, Kept, Task};
+use rows::{Job, Kept, Task};
 use sums::Sums;
 
 /// Chunks of rows that are summed apart. It depends on the size of the problem and never on the number of threads, so
@@ -216,7 +216,7 @@ impl<'a> Truncated<'a> {
         }
     }
 
-    fn all_rows<F: Compiled<R>, R: Rank>(
+    fn all_rows<F: Float, R: Rank>(
         &mut self,
         data: &Observations<F>,
         model: &Model,
@@ -251,7 +251,7 @@ impl<'a> Truncated<'a> {
 }
 
 /// Sums over `rows`: those of the two halves, in a tree whose shape depends on the number of rows alone.
-fn tree<F: Compiled<R>, R: Rank>(
+fn tree<F: Float, R: Rank>(
     task: &Task<'_, F, R>,
     job: Job,
     rows: Range<usize>,
@@ -260,7 +260,7 @@ fn tree<F: Compiled<R>, R: Rank>(
     portable: bool,
 ) -> Result<Sums> {
     if rows.len() <= chunk {
-        return F::rows(task, job, rows, kept, portable);
+        return rows::rows(task, job, rows, kept, portable);
     }
     let half = (rows.len().div_ceil(chunk) / 2).max(1) * chunk;
     let (left, right) = kept.split(half, task.s, task.words);

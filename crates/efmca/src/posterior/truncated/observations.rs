@@ -221,7 +221,6 @@ impl<F: Float> Observations<F> {
     }
 
     /// Cuts out row `n`.
-    #[inline(always)]
     pub(crate) fn load(&self, n: usize, row: &mut Row<F>) {
         let (d, l) = (self.columns.d(), self.columns.l_max());
         let width = padded(d);

@@ -55,19 +55,17 @@ impl<F: Float, R: Rank> Passes<F, R> {
     }
 
     /// Forgets the row before.
-    #[inline(always)]
     pub(crate) fn begin(&mut self) {
         self.made.fill(false);
     }
 
     /// Makes the log-terms of a cause.
-    #[inline(always)]
-    fn make(&mut self, layout: &Layout<F, R>, row: &Row<F>, cause: usize) {
+    fn make<const AVX2: bool>(&mut self, layout: &Layout<F, R>, row: &Row<F>, cause: usize) {
         if !self.made[cause] {
             self.made[cause] = true;
             let (eta, a) = layout.parameters(cause);
             let terms = &mut self.terms[cause * layout.width..][..layout.width];
-            kernel::log_terms(eta, a, &row.t, terms);
+            kernel::log_terms::<AVX2, F>(eta, a, &row.t, terms);
             if row.missing {
                 kernel::mask_terms(&row.present, terms);
             }
@@ -75,17 +73,15 @@ impl<F: Float, R: Rank> Passes<F, R> {
     }
 
     /// Starts the chain with the background alone.
-    #[inline(always)]
-    fn start(&mut self, layout: &Layout<F, R>, row: &Row<F>) {
+    fn start<const AVX2: bool>(&mut self, layout: &Layout<F, R>, row: &Row<F>) {
         let width = layout.width;
-        self.make(layout, row, layout.h);
+        self.make::<AVX2>(layout, row, layout.h);
         self.grow(1, width);
         self.ranks[..width].copy_from_slice(layout.ranks(layout.h));
         self.best[..width].copy_from_slice(&self.terms[layout.h * width..][..width]);
         self.sums[0] = kernel::sum(&self.best[..width]);
     }
 
-    #[inline(always)]
     fn grow(&mut self, levels: usize, width: usize) {
         if self.sums.len() < levels {
             self.sums.resize(levels, F::ZERO);
@@ -95,10 +91,9 @@ impl<F: Float, R: Rank> Passes<F, R> {
     }
 
     /// Adds a cause to the state at `level`; the new state is at the next level.
-    #[inline(always)]
     fn push<const AVX2: bool>(&mut self, layout: &Layout<F, R>, row: &Row<F>, level: usize, cause: usize) {
         let width = layout.width;
-        self.make(layout, row, cause);
+        self.make::<AVX2>(layout, row, cause);
         self.grow(level + 2, width);
         let (old_rank, new_rank) = self.ranks.split_at_mut((level + 1) * width);
         let (old_best, new_best) = self.best.split_at_mut((level + 1) * width);
@@ -112,11 +107,10 @@ impl<F: Float, R: Rank> Passes<F, R> {
     }
 
     /// The sum of the log-terms of the state at `level` with a cause more.
-    #[inline(always)]
     fn peek<const AVX2: bool>(&mut self, layout: &Layout<F, R>, row: &Row<F>, level: usize, cause: usize) -> F {
         let width = layout.width;
         if row.missing {
-            self.make(layout, row, cause);
+            self.make::<AVX2>(layout, row, cause);
         }
         let (rank, terms) = (layout.ranks(cause), &mut self.terms[cause * width..][..width]);
         let (best_rank, best_term) = (&self.ranks[level * width..][..width], &self.best[level * width..][..width]);
@@ -131,7 +125,6 @@ impl<F: Float, R: Rank> Passes<F, R> {
     ///
     /// States are visited in the order of [`Chains`], and what they share is scored once: a state then costs little more
     /// than one pass.
-    #[inline(always)]
     pub(crate) fn score<const AVX2: bool>(
         &mut self,
         layout: &Layout<F, R>,
@@ -141,7 +134,7 @@ impl<F: Float, R: Rank> Passes<F, R> {
     ) {
         let mut chains = std::mem::take(&mut self.chains);
         chains.arrange(states);
-        self.start(layout, row);
+        self.start::<AVX2>(layout, row);
         let mut base = 0;
         bits::each(chains.common(), |cause| {
             self.push::<AVX2>(layout, row, base, cause);
@@ -166,7 +159,6 @@ impl<F: Float, R: Rank> Passes<F, R> {
     }
 
     /// $\sum_d$ of the log-terms of `state` with each of its $H$ bits flipped in turn, and of `state` itself.
-    #[inline(always)]
     pub(crate) fn flips<const AVX2: bool>(
         &mut self,
         layout: &Layout<F, R>,
@@ -175,8 +167,8 @@ impl<F: Float, R: Rank> Passes<F, R> {
         found: &mut [f64],
     ) -> f64 {
         let width = layout.width;
-        bits::each(state, |cause| self.make(layout, row, cause));
-        self.start(layout, row);
+        bits::each(state, |cause| self.make::<AVX2>(layout, row, cause));
+        self.start::<AVX2>(layout, row);
         let mut two = TwoBest {
             best_rank: &mut self.ranks[..width],
             best_term: &mut self.best[..width],
@@ -199,7 +191,6 @@ impl<F: Float, R: Rank> Passes<F, R> {
     ///
     /// The way back along the chains of [`Passes::score`]: what a state owns of a column goes to the cause that was added
     /// last where that one wins, and to the state before elsewhere. States that share causes share the rest of the way.
-    #[inline(always)]
     pub(crate) fn distribute<const AVX2: bool>(
         &mut self,
         layout: &Layout<F, R>,
@@ -214,7 +205,7 @@ impl<F: Float, R: Rank> Passes<F, R> {
         self.ranks[..width].copy_from_slice(layout.ranks(layout.h));
         self.path.clear();
         self.open(0, width);
-        bits::each(chains.common(), |cause| self.descend(layout, cause));
+        bits::each(chains.common(), |cause| self.descend::<AVX2>(layout, cause));
         let base = self.path.len();
         for at in 0..chains.len() {
             let step = chains.step(at, states);
@@ -227,7 +218,7 @@ impl<F: Float, R: Rank> Passes<F, R> {
                     self.share_out::<AVX2>(layout, row, level, cause, None, q);
                     given = true;
                 } else {
-                    self.descend(layout, cause);
+                    self.descend::<AVX2>(layout, cause);
                 }
             }
             if !given {
@@ -263,7 +254,6 @@ impl<F: Float, R: Rank> Passes<F, R> {
     }
 
     /// Prepares what is owned at a level.
-    #[inline(always)]
     fn open(&mut self, level: usize, width: usize) {
         if self.extra.len() <= level {
             self.extra.resize(level + 1, F::ZERO);
@@ -273,18 +263,16 @@ impl<F: Float, R: Rank> Passes<F, R> {
     }
 
     /// Adds a cause to the path.
-    #[inline(always)]
-    fn descend(&mut self, layout: &Layout<F, R>, cause: usize) {
+    fn descend<const AVX2: bool>(&mut self, layout: &Layout<F, R>, cause: usize) {
         let (level, width) = (self.path.len(), layout.width);
         self.grow(level + 2, width);
         let (old, new) = self.ranks.split_at_mut((level + 1) * width);
-        kernel::raise_ranks(layout.ranks(cause), &old[level * width..], &mut new[..width]);
+        kernel::raise_ranks::<AVX2, R>(layout.ranks(cause), &old[level * width..], &mut new[..width]);
         self.path.push(cause as u16);
         self.open(level + 1, width);
     }
 
     /// Takes the last cause from the path, and shares out what was owned there.
-    #[inline(always)]
     fn ascend<const AVX2: bool>(&mut self, layout: &Layout<F, R>, row: &Row<F>) {
         let level = self.path.len();
         if let Some(cause) = self.path.pop() {
@@ -292,7 +280,6 @@ impl<F: Float, R: Rank> Passes<F, R> {
         }
     }
 
-    #[inline(always)]
     fn share_out<const AVX2: bool>(
         &mut self,
         layout: &Layout<F, R>,
@@ -316,7 +303,6 @@ impl<F: Float, R: Rank> Passes<F, R> {
     }
 
     /// Notes that a cause has a part in the block.
-    #[inline(always)]
     fn touch(&mut self, cause: usize) {
         if !self.in_block[cause] {
             self.in_block[cause] = true;
@@ -325,7 +311,6 @@ impl<F: Float, R: Rank> Passes<F, R> {
     }
 
     /// Adds the block to `sums` if it is full, or if it is the last.
-    #[inline(always)]
     pub(crate) fn flush(&mut self, layout: &Layout<F, R>, sums: &mut Sums, last: bool) {
         if self.rows_in_block < BLOCK_ROWS && !last {
             return;

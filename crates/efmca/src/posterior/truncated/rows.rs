@@ -3,8 +3,6 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use multiversion::multiversion;
-use multiversion::target::target_cfg_f;
 use rand::SeedableRng;
 
 use super::bits;
@@ -20,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::posterior::exp::exp_of_negative;
 
 /// More active causes than this, and columns may be walked…
-const MANY_ACTIVE: usize = 24;
+pub(super) const MANY_ACTIVE: usize = 24;
 /// … if one cause of this many is active.
 const SPARSE: usize = 32;
 
@@ -64,45 +62,21 @@ pub(super) enum Job {
     Redistribute,
 }
 
-/// The row loop, compiled for the processors that it may run on.
-pub(super) trait Compiled<R>: Float {
-    fn rows(task: &Task<'_, Self, R>, job: Job, rows: Range<usize>, kept: Kept<'_>, portable: bool) -> Result<Sums>;
+/// All rows of a chunk, with the fastest kernel that there is, or with the one that runs anywhere.
+pub(super) fn rows<F: Float, R: Rank>(
+    task: &Task<'_, F, R>,
+    job: Job,
+    rows: Range<usize>,
+    kept: Kept<'_>,
+    portable: bool,
+) -> Result<Sums> {
+    #[cfg(target_arch = "x86_64")]
+    if !portable && super::avx2::available() {
+        return run::<true, F, R>(task, job, rows, kept);
+    }
+    run::<false, F, R>(task, job, rows, kept)
 }
 
-macro_rules! compiled {
-    ($float:ty, $rank:ty, $name:ident) => {
-        #[multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt"))]
-        fn $name(task: &Task<'_, $float, $rank>, job: Job, rows: Range<usize>, kept: Kept<'_>) -> Result<Sums> {
-            if target_cfg_f!(target_feature = "avx2") {
-                run::<true, $float, $rank>(task, job, rows, kept)
-            } else {
-                run::<false, $float, $rank>(task, job, rows, kept)
-            }
-        }
-
-        impl Compiled<$rank> for $float {
-            fn rows(
-                task: &Task<'_, $float, $rank>,
-                job: Job,
-                rows: Range<usize>,
-                kept: Kept<'_>,
-                portable: bool,
-            ) -> Result<Sums> {
-                if portable {
-                    run::<false, $float, $rank>(task, job, rows, kept)
-                } else {
-                    $name(task, job, rows, kept)
-                }
-            }
-        }
-    };
-}
-compiled!(f32, i8, rows_f32_i8);
-compiled!(f32, i16, rows_f32_i16);
-compiled!(f64, i8, rows_f64_i8);
-compiled!(f64, i16, rows_f64_i16);
-
-#[inline(always)]
 fn run<const AVX2: bool, F: Float, R: Rank>(
     task: &Task<'_, F, R>,
     job: Job,
@@ -148,7 +122,6 @@ fn run<const AVX2: bool, F: Float, R: Rank>(
 }
 
 /// The sets of the rows before and after this one, as far as they are in the same chunk.
-#[inline(always)]
 fn neighbours<'a, F: Float, R: Rank>(task: &Task<'_, F, R>, sets: &'a [u64], index: usize) -> [&'a [u64]; 4] {
     let size = task.s * task.words;
     if task.by_content || task.fill {
@@ -165,7 +138,6 @@ fn neighbours<'a, F: Float, R: Rank>(task: &Task<'_, F, R>, sets: &'a [u64], ind
 }
 
 impl<F: Float, R: Rank> Task<'_, F, R> {
-    #[inline(always)]
     fn random(&self, n: usize, row: &Row<F>) -> Random {
         let mut key = n as u64;
         if self.by_content {
@@ -240,7 +212,6 @@ impl<F: Float, R: Rank> Work<F, R> {
     }
 
     /// The log-joints of `states`, without what is common to all states.
-    #[inline(always)]
     fn score<const AVX2: bool>(
         task: &Task<'_, F, R>,
         row: &Row<F>,
@@ -267,7 +238,6 @@ impl<F: Float, R: Rank> Work<F, R> {
     }
 
     /// Scores the states of $\mathcal K^{(n)}$ under the parameters as they are now.
-    #[inline(always)]
     fn rescore<const AVX2: bool>(&mut self, task: &Task<'_, F, R>, sums: &mut Sums) {
         let words = task.words;
         // If all flips of the first state will be asked for, then they come first: many states are among them.
@@ -310,7 +280,6 @@ impl<F: Float, R: Rank> Work<F, R> {
         self.find_worst();
     }
 
-    #[inline(always)]
     fn find_worst(&mut self) {
         self.worst = 0;
         let mut lowest = self.joints[0];
@@ -322,7 +291,6 @@ impl<F: Float, R: Rank> Work<F, R> {
     }
 
     /// Lets a state in, if it is new and better than the worst one, which leaves.
-    #[inline(always)]
     fn offer(&mut self, words: usize, state: &[u64], joint: f64) -> bool {
         // a joint that is not a number is not better
         let better = joint > self.joints[self.worst];
@@ -342,7 +310,6 @@ impl<F: Float, R: Rank> Work<F, R> {
     }
 
     /// All generations of proposals.
-    #[inline(always)]
     fn evolve<const AVX2: bool>(
         &mut self,
         task: &Task<'_, F, R>,
@@ -384,7 +351,6 @@ impl<F: Float, R: Rank> Work<F, R> {
     }
 
     /// Scores all states that differ by one cause from `parent`, and offers them.
-    #[inline(always)]
     fn offer_flips<const AVX2: bool>(&mut self, task: &Task<'_, F, R>, parent: &[u64], sums: &mut Sums) {
         let mut flips = std::mem::take(&mut self.flips);
         let scanned = self.scanned && self.first == parent;
@@ -420,7 +386,6 @@ impl<F: Float, R: Rank> Work<F, R> {
     }
 
     /// Scores the states that are new, and offers them.
-    #[inline(always)]
     fn offer_states<const AVX2: bool>(&mut self, task: &Task<'_, F, R>, states: &[u64], sums: &mut Sums) {
         self.children.clear();
         self.child_hashes.clear();
@@ -448,7 +413,6 @@ impl<F: Float, R: Rank> Work<F, R> {
     }
 
     /// Puts the best state first.
-    #[inline(always)]
     fn best_first(&mut self, task: &Task<'_, F, R>) {
         let mut best = 0;
         for (index, joint) in self.joints.iter().enumerate() {
@@ -464,7 +428,6 @@ impl<F: Float, R: Rank> Work<F, R> {
 
     /// $q \propto p^\beta$ over $\mathcal K^{(n)}$, and $\mathcal F$ without what is common to all states; nothing if
     /// no state is possible.
-    #[inline(always)]
     fn posterior(&mut self, task: &Task<'_, F, R>) -> Option<f64> {
         let max = self.joints.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         if !max.is_finite() {
@@ -487,7 +450,6 @@ impl<F: Float, R: Rank> Work<F, R> {
     }
 
     /// $\mathbb E_q\lbrack s_h\rbrack $ of the causes that are active somewhere in $\mathcal K^{(n)}$.
-    #[inline(always)]
     fn find_marginals(&mut self, task: &Task<'_, F, R>) {
         if !task.proposals.iter().any(|proposal| proposal.needs_marginals()) || self.posterior(task).is_none() {
             return;
@@ -505,7 +467,6 @@ impl<F: Float, R: Rank> Work<F, R> {
     }
 
     /// Adds what this row gives to the sums.
-    #[inline(always)]
     fn distribute<const AVX2: bool>(&mut self, task: &Task<'_, F, R>, weight: f64, sums: &mut Sums) {
         self.counting.clear();
         self.counting_q.clear();
@@ -534,7 +495,6 @@ impl<F: Float, R: Rank> Work<F, R> {
 }
 
 /// Whether so many causes are active that columns are walked: then the winner is near.
-#[inline(always)]
 fn has_many<F, R>(task: &Task<'_, F, R>, state: &[u64]) -> bool {
     let active = bits::count(state);
     active > MANY_ACTIVE && active * SPARSE > task.layout.h
@@ -567,7 +527,6 @@ impl<F: Float, R: Rank> Ways<F, R> {
     }
 
     /// Divides states into those with few and those with many active causes.
-    #[inline(always)]
     fn divide(&mut self, task: &Task<'_, F, R>, states: &[u64]) {
         self.passed.clear();
         self.passed_at.clear();
@@ -586,7 +545,6 @@ impl<F: Float, R: Rank> Ways<F, R> {
 }
 
 /// $\log p(\vec s)$ without the log-prior of the empty state.
-#[inline(always)]
 fn log_prior(log_odds: &[f64], state: &[u64]) -> f64 {
     let mut sum = 0.0;
     bits::each(state, |cause| sum += log_odds[cause]);
@@ -601,7 +559,6 @@ enum Distance {
     More,
 }
 
-#[inline(always)]
 fn flipped_cause(a: &[u64], b: &[u64]) -> Distance {
     let mut found = Distance::None;
     for (index, (a, b)) in a.iter().zip(b).enumerate() {

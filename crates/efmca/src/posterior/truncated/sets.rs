@@ -4,6 +4,7 @@ use rand::RngExt;
 
 use super::bits;
 use super::proposals::Random;
+use super::rows::MANY_ACTIVE;
 
 /// $\mathcal K^{(n)}$ for all rows: $S$ different states each, as bits.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,7 +54,7 @@ impl Sets {
     }
 }
 
-/// Fills `states` with different states: the empty one, and draws from the prior.
+/// Fills `states` with different states: the empty one (unless the prior expects many causes), and draws from the prior.
 pub(super) fn fill(states: &mut [u64], words: usize, pi: &[f64], random: &mut Random, hashes: &mut Vec<u64>) {
     let (h, count) = (pi.len(), states.len() / words);
     hashes.clear();
@@ -71,7 +72,8 @@ pub(super) fn fill(states: &mut [u64], words: usize, pi: &[f64], random: &mut Ra
     }
     for (index, state) in states.chunks_exact_mut(words).enumerate() {
         state.fill(0);
-        if index > 0 {
+        // where the prior expects many causes, no cause at all is no likely explanation
+        if index > 0 || pi.iter().sum::<f64>() > MANY_ACTIVE as f64 {
             for (cause, pi) in pi.iter().enumerate() {
                 if random.random::<f64>() < *pi {
                     bits::flip(state, cause);

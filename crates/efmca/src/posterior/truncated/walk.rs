@@ -31,7 +31,6 @@ impl<F: Float> Walk<F> {
     }
 
     /// Notes which of up to 64 states have which cause.
-    #[inline(always)]
     fn enter(&mut self, states: &[u64], words: usize, h: usize) {
         let mut block = [0; 64];
         for word in 0..words {
@@ -46,7 +45,6 @@ impl<F: Float> Walk<F> {
     }
 
     /// $\sum_d$ of the log-terms of each of `states`.
-    #[inline(always)]
     pub(crate) fn score<R: Rank>(
         &mut self,
         layout: &Layout<F, R>,
@@ -60,7 +58,6 @@ impl<F: Float> Walk<F> {
         }
     }
 
-    #[inline(always)]
     fn score_together<R: Rank>(
         &mut self,
         layout: &Layout<F, R>,
@@ -129,7 +126,6 @@ impl<F: Float> Walk<F> {
     }
 
     /// The log-term of the first state in a column, whose winner comes after `position`.
-    #[inline(always)]
     fn winner_of_first<R: Rank>(&self, layout: &Layout<F, R>, row: &Row<F>, column: usize, position: usize) -> F {
         let rest = &layout.strongest(column)[position..];
         let winner = rest.iter().position(|cause| self.members[usize::from(*cause)] & 1 == 1);
@@ -140,7 +136,6 @@ impl<F: Float> Walk<F> {
     ///
     /// An inactive cause changes the columns in which it comes before the winner, and the winner the columns it owns:
     /// one walk to the second active cause of each column gives all flips together.
-    #[inline(always)]
     pub(crate) fn flips<R: Rank>(&mut self, layout: &Layout<F, R>, row: &Row<F>, state: &[u64], found: &mut [f64]) -> f64 {
         found.fill(0.0);
         let mut total = 0.0;
@@ -173,7 +168,6 @@ impl<F: Float> Walk<F> {
     }
 
     /// Gives the columns to the causes that own them in `states`, with posterior probabilities `q`.
-    #[inline(always)]
     pub(crate) fn distribute<R: Rank>(
         &mut self,
         layout: &Layout<F, R>,
