@@ -3,6 +3,7 @@
 //! `cargo run --release -p experiments -- NAME` makes one of them and writes NAME.md, NAME.json and its pictures.
 
 mod bars;
+mod large_bars;
 mod output;
 mod speed;
 
@@ -25,6 +26,8 @@ struct Arguments {
 enum Experiment {
     /// The bars test (Sec. 7.1 and appendix C.1): E-MCA, B-MCA and P-MCA, and the reliability of B-MCA.
     Bars(bars::Settings),
+    /// Bars by variational EM: ten of them beside exact EM, and up to sixty.
+    LargeBars(large_bars::Settings),
     /// CPU time, evaluations and memory of variational EM at the paper's scale, and what each way to propose states buys.
     Speed(speed::Settings),
 }
@@ -33,6 +36,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let done = match &arguments.experiment {
         Experiment::Bars(settings) => bars::run(settings, &arguments.out),
+        Experiment::LargeBars(settings) => large_bars::run(settings, &arguments.out),
         Experiment::Speed(settings) => speed::run(settings, &arguments.out),
     };
     match done {

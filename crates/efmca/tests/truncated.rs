@@ -8,9 +8,7 @@ use common::*;
 use efmca::family::family;
 use efmca::model::Columns;
 use efmca::posterior::Precision;
-use efmca::posterior::truncated::{
-    Evolution, Marginals, Neighbours, OneFlips, Propose, Selection, Variation,
-};
+use efmca::posterior::truncated::{Evolution, Marginals, Neighbours, OneFlips, Propose, Selection, Variation};
 use efmca::{Background, Em, Fit, Held, Hold, Init, Model, Patches, Schedule, Superposition, Truncation};
 use ndarray::{Array1, Array2};
 use proptest::prelude::*;
@@ -30,7 +28,9 @@ fn from_model(model: &Model) -> Em {
 /// The same with everything held: E-steps only.
 fn e_steps(model: &Model, count: usize) -> Em {
     (0..model.columns().l_max())
-        .fold(from_model(model).iterations(count).hold(Hold::always(Held::Pi)), |em, l| em.hold(Hold::always(Held::W(l))))
+        .fold(from_model(model).iterations(count).hold(Hold::always(Held::Pi)), |em, l| {
+            em.hold(Hold::always(Held::W(l)))
+        })
         .guard(false)
 }
 
@@ -206,7 +206,8 @@ fn the_bound_never_falls_with_many_causes() {
         let y = with_holes(&model.sample(60, 2).y, 0.1, 2);
         for (name, proposal) in all_proposals() {
             for precision in [Precision::Single, Precision::Double] {
-                let truncation = Truncation::new(20).proposals(vec![proposal.clone()]).generations(2).precision(precision);
+                let truncation =
+                    Truncation::new(20).proposals(vec![proposal.clone()]).generations(2).precision(precision);
                 let fit = e_steps(&model, 5).truncated(truncation).fit(&y).unwrap();
                 let what = format!("{causes} {pi} {name} {precision:?}");
                 never_falls(&bounds(&fit), &what);
@@ -269,17 +270,28 @@ fn a_row_does_not_depend_on_other_rows_when_a_model_is_applied() {
 
 #[test]
 fn patches_of_an_image_equal_their_table() {
-    let image = Array2::from_shape_fn((23, 17), |(y, x)| if (y * 3 + x * x) % 11 == 0 { f64::NAN } else { ((y * x) % 7) as f64 });
+    let image =
+        Array2::from_shape_fn(
+            (23, 17),
+            |(y, x)| if (y * 3 + x * x) % 11 == 0 { f64::NAN } else { ((y * x) % 7) as f64 },
+        );
     let patches = Patches::new(image.clone(), (5, 4)).unwrap();
     let (down, across) = (19, 14);
     let table = Array2::from_shape_fn((down * across, 20), |(n, d)| image[[n / across + d / 4, n % across + d % 4]]);
-    for (spec, precision) in [("poisson", Precision::Double), ("gaussian", Precision::Double), ("poisson", Precision::Single)] {
+    for (spec, precision) in
+        [("poisson", Precision::Double), ("gaussian", Precision::Double), ("poisson", Precision::Single)]
+    {
         // without neighbours, which are others in a table
         let truncation = Truncation::new(12).precision(precision).proposals(vec![Arc::new(OneFlips { parents: 1 })]);
         let em = Em::new(20).family(family(spec).unwrap()).truncated(truncation).iterations(4).seed(1);
         let (a, b) = (em.fit(&patches).unwrap(), em.fit(&table).unwrap());
         let tolerance = if precision == Precision::Double { 1e-9 } else { 1e-3 };
-        assert!(close(a.log_likelihood, b.log_likelihood, tolerance), "{spec} {} {}", a.log_likelihood, b.log_likelihood);
+        assert!(
+            close(a.log_likelihood, b.log_likelihood, tolerance),
+            "{spec} {} {}",
+            a.log_likelihood,
+            b.log_likelihood
+        );
     }
     let exact = Em::new(3).family(family("poisson").unwrap()).iterations(3);
     assert!(close(exact.fit(&patches).unwrap().log_likelihood, exact.fit(&table).unwrap().log_likelihood, 1e-12));
@@ -317,6 +329,18 @@ fn what_cannot_be_done_is_said() {
     assert!(Patches::new(Array2::zeros((4, 4)), (5, 2)).unwrap_err().to_string().contains("patch size"));
     assert!(Patches::new(Array2::zeros((4, 4)), (0, 2)).is_err());
     let columns = Columns::same(family("poisson").unwrap(), 3).unwrap();
-    let model = Model::from_parts(columns, Array1::from_elem(20, 0.1), Array2::ones((20, 3)), Background::fixed(&[1.0]));
+    let model =
+        Model::from_parts(columns, Array1::from_elem(20, 0.1), Array2::ones((20, 3)), Background::fixed(&[1.0]));
     assert!(model.unwrap().log_likelihoods(&Array2::from_elem((2, 4), 1.0)).is_err());
+}
+
+#[test]
+fn the_most_active_causes_are_kept() {
+    let model = random_model(vec![family("poisson").unwrap(); 4], 6, 1);
+    let kept = model.most_active(2).unwrap();
+    let lowest = kept.pi().iter().copied().fold(1.0, f64::min);
+    assert_eq!(model.pi().iter().filter(|pi| **pi >= lowest).count(), 2);
+    let place = model.pi().iter().position(|pi| *pi == kept.pi()[0]).unwrap();
+    assert_eq!(model.w_flat().row(place), kept.w_flat().row(0));
+    assert!(model.most_active(0).is_err() && model.most_active(7).is_err());
 }

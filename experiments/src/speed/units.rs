@@ -9,9 +9,7 @@ use cpu_time::ProcessTime;
 use efmca::family::family;
 use efmca::model::Data;
 use efmca::posterior::Precision;
-use efmca::posterior::truncated::{
-    Evolution, Marginals, Neighbours, OneFlips, Propose, Selection, Variation,
-};
+use efmca::posterior::truncated::{Evolution, Marginals, Neighbours, OneFlips, Propose, Selection, Variation};
 use efmca::{Em, Held, Hold, Patches, Superposition, Truncation};
 use ndarray::{Array2, concatenate};
 use rand::{RngExt, SeedableRng};
@@ -35,7 +33,9 @@ pub(super) fn names() -> Vec<&'static str> {
 /// Ways to propose states: a name, what it is, and what is proposed in how many generations.
 type Way = fn() -> (Vec<Arc<dyn Propose>>, usize);
 pub(super) const PROPOSALS: [(&str, &str, Way); 9] = [
-    ("randflip", "EVO: random flips of 10 fit parents, 9 children, 2 generations", || (evo(10, 9, Variation::RandomFlip), 2)),
+    ("randflip", "EVO: random flips of 10 fit parents, 9 children, 2 generations", || {
+        (evo(10, 9, Variation::RandomFlip), 2)
+    }),
     ("sparseflip", "EVO: sparse flips of 10 fit parents, 9 children, 2 generations", || {
         (evo(10, 9, Variation::SparseFlip { rate: 0.01 }), 2)
     }),
@@ -64,7 +64,9 @@ fn evo(parents: usize, children: usize, variation: Variation) -> Vec<Arc<dyn Pro
 
 pub(super) fn measure(unit: &str, settings: &Settings) -> Done<Measured> {
     let poisson = |truncation: Truncation| {
-        Ok::<Em, efmca::Error>(Em::new(100).family(family("poisson")?).truncated(truncation.precision(Precision::Single)))
+        Ok::<Em, efmca::Error>(
+            Em::new(100).family(family("poisson")?).truncated(truncation.precision(Precision::Single)),
+        )
     };
     if let Some((name, what, way)) = PROPOSALS.iter().find(|(name, _, _)| *name == unit) {
         let (proposals, generations) = way();
@@ -205,7 +207,12 @@ fn textures(rows: usize) -> Array2<f32> {
     for mut row in y.outer_iter_mut() {
         let wave = |rng: &mut ChaCha8Rng| {
             let (angle, frequency): (f64, f64) = (rng.random_range(0.0..PI), rng.random_range(0.1..1.2));
-            (frequency * angle.cos(), frequency * angle.sin(), rng.random_range(0.0..2.0 * PI), rng.random_range(0.2..1.0))
+            (
+                frequency * angle.cos(),
+                frequency * angle.sin(),
+                rng.random_range(0.0..2.0 * PI),
+                rng.random_range(0.2..1.0),
+            )
         };
         let waves = [wave(&mut rng), wave(&mut rng)];
         for (d, value) in row.iter_mut().enumerate() {

@@ -31,7 +31,13 @@ pub enum Init {
 }
 
 /// The starting value of an entry of the dictionaries that belongs to a row: its statistics mixed with the average.
-pub(super) fn mixed_row(columns: &Columns, average: &Array1<f64>, t: &[f64], there: &[bool], share: f64) -> Array1<f64> {
+pub(super) fn mixed_row(
+    columns: &Columns,
+    average: &Array1<f64>,
+    t: &[f64],
+    there: &[bool],
+    share: f64,
+) -> Array1<f64> {
     let mut w = average.clone();
     for (_, family, span) in columns.iter().filter(|(d, _, _)| there[*d]) {
         for k in span.clone() {

@@ -74,7 +74,13 @@ impl Fit {
     /// How often the log-likelihood fell from one iteration to the next, and the largest fall relative to its size.
     /// Annealed iterations, and those after which a cause was revived, do not count: there it may fall.
     pub fn dips(&self) -> (usize, f64) {
-        let last = Iteration { bound: self.log_likelihood, temperature: 1.0, rho: None, revived: 0, effort: Effort::default() };
+        let last = Iteration {
+            bound: self.log_likelihood,
+            temperature: 1.0,
+            rho: None,
+            revived: 0,
+            effort: Effort::default(),
+        };
         let steps: Vec<Iteration> = self.history.iter().copied().chain(std::iter::once(last)).collect();
         let plain = |step: &Iteration| step.temperature == 1.0 && step.rho.is_none();
         let falls = steps.windows(2).filter(|pair| plain(&pair[0]) && plain(&pair[1]) && pair[0].revived == 0);

@@ -15,7 +15,7 @@ pub(super) enum Training {
     /// For exact posteriors.
     Exact(Statistics),
     /// For truncated ones: the data as the kernel reads it, and evenly spaced rows of it to start from.
-    Truncated { observed: Observed, sample: Statistics, truncation: Truncation },
+    Truncated { observed: Box<Observed>, sample: Statistics, truncation: Truncation },
 }
 
 impl Training {
@@ -28,7 +28,7 @@ impl Training {
         let rows: Vec<usize> = (0..y.n()).filter(counts).collect();
         let chosen: Vec<usize> = rows.iter().copied().step_by(rows.len().div_ceil(SAMPLE).max(1)).collect();
         let sample = Statistics::of_rows(columns, y, weights, &chosen)?;
-        Ok(Training::Truncated { observed, sample, truncation })
+        Ok(Training::Truncated { observed: Box::new(observed), sample, truncation })
     }
 
     /// An error if there is a column of which nothing can be learned.
@@ -63,9 +63,7 @@ impl Training {
     pub(super) fn weighty_rows(&self) -> Vec<usize> {
         match self {
             Training::Exact(statistics) => statistics.weighty_rows(),
-            Training::Truncated { observed, .. } => {
-                (0..observed.n()).filter(|n| observed.weight(*n) > 0.0).collect()
-            }
+            Training::Truncated { observed, .. } => (0..observed.n()).filter(|n| observed.weight(*n) > 0.0).collect(),
         }
     }
 

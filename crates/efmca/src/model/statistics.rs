@@ -58,7 +58,8 @@ impl Statistics {
         let present = missing.then_some(present);
         let largest = t.columns().into_iter().map(|t| t.iter().fold(0.0, |max, t| f64::max(max, t.abs()))).collect();
         let weights = weights.map(|weights| checked_weights(y.n(), Some(weights))).transpose()?;
-        let weights = weights.map_or_else(|| Array1::ones(rows), |weights| chosen.iter().map(|n| weights[*n]).collect());
+        let weights =
+            weights.map_or_else(|| Array1::ones(rows), |weights| chosen.iter().map(|n| weights[*n]).collect());
         Ok(Statistics { columns: columns.clone(), t, present, log_h, weights, largest })
     }
 

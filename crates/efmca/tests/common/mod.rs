@@ -89,9 +89,8 @@ pub(crate) fn log_joint(model: &Model, state: usize, y: &[f64]) -> f64 {
 
 /// The same for a state given by its active causes.
 pub(crate) fn log_joint_of(model: &Model, active: &[usize], y: &[f64]) -> f64 {
-    let prior: f64 = (0..model.h())
-        .map(|h| if active.contains(&h) { model.pi()[h].ln() } else { (1.0 - model.pi()[h]).ln() })
-        .sum();
+    let prior: f64 =
+        (0..model.h()).map(|h| if active.contains(&h) { model.pi()[h].ln() } else { (1.0 - model.pi()[h]).ln() }).sum();
     let likelihood: f64 = (0..model.d())
         .filter(|d| !y[*d].is_nan())
         .map(|d| {

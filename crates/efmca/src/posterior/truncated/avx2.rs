@@ -235,12 +235,7 @@ fn add_cause_lanes<R: Lanes>(
 }
 
 #[target_feature(enable = "avx2")]
-fn two_best_lanes<R: Lanes>(
-    best: (&mut [R], &mut [f32]),
-    second: (&mut [R], &mut [f32]),
-    rank: &[R],
-    term: &[f32],
-) {
+fn two_best_lanes<R: Lanes>(best: (&mut [R], &mut [f32]), second: (&mut [R], &mut [f32]), rank: &[R], term: &[f32]) {
     // SAFETY: AVX2 is enabled, and the callers checked the lengths
     unsafe {
         for at in (0..rank.len()).step_by(R::VECTOR) {
@@ -349,9 +344,7 @@ pub(super) fn sum_with_new<F: Float, R: Rank>(
         match (R::bytes(rank), R::bytes(best_rank), planes) {
             (Some(rank), Some(best), 1) => sum_with_new_lanes::<i8, false>(rank, eta, a, t, best, best_term),
             (Some(rank), Some(best), _) => sum_with_new_lanes::<i8, true>(rank, eta, a, t, best, best_term),
-            (_, _, 1) => {
-                sum_with_new_lanes::<i16, false>(R::words(rank)?, eta, a, t, R::words(best_rank)?, best_term)
-            }
+            (_, _, 1) => sum_with_new_lanes::<i16, false>(R::words(rank)?, eta, a, t, R::words(best_rank)?, best_term),
             _ => sum_with_new_lanes::<i16, true>(R::words(rank)?, eta, a, t, R::words(best_rank)?, best_term),
         }
     };
@@ -454,13 +447,9 @@ pub(super) fn add_cause<F: Float, R: Rank>(
     let sum = unsafe {
         match (R::bytes(rank), R::bytes(old.0), R::bytes_mut(new_rank)) {
             (Some(rank), Some(old), Some(new)) => add_cause_lanes(rank, term, (old, old_term), new, new_term),
-            _ => add_cause_lanes(
-                R::words(rank)?,
-                term,
-                (R::words(old.0)?, old_term),
-                R::words_mut(new_rank)?,
-                new_term,
-            ),
+            _ => {
+                add_cause_lanes(R::words(rank)?, term, (R::words(old.0)?, old_term), R::words_mut(new_rank)?, new_term)
+            }
         }
     };
     Some(F::of_single(sum))

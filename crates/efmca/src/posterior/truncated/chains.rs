@@ -33,13 +33,7 @@ pub(super) struct Step {
 
 impl Chains {
     pub(super) fn new(h: usize, words: usize) -> Chains {
-        Chains {
-            words,
-            common: vec![0; words],
-            popularity: vec![0; h],
-            place: vec![0; h],
-            ..Chains::default()
-        }
+        Chains { words, common: vec![0; words], popularity: vec![0; h], place: vec![0; h], ..Chains::default() }
     }
 
     /// The causes that all states have.

@@ -34,7 +34,7 @@ impl Frame {
     }
 
     /// $\vec T'$ from $\vec T$ of column `d`, in place; `k` is where its statistics begin.
-    pub(crate) fn to_frame(&self, d: usize, k: usize, t: &mut [f64]) {
+    pub(crate) fn enter(&self, d: usize, k: usize, t: &mut [f64]) {
         let (l, factor) = (t.len(), &self.factor[d]);
         for i in 0..l {
             let known: f64 = (0..i).map(|j| factor[i * l + j] * t[j]).sum();
@@ -43,7 +43,7 @@ impl Frame {
     }
 
     /// $\sum\vec T$ from $\sum\vec T'$ over statistics of total weight `count`, in place.
-    pub(crate) fn from_frame(&self, d: usize, k: usize, count: f64, sums: &mut [f64]) {
+    pub(crate) fn leave(&self, d: usize, k: usize, count: f64, sums: &mut [f64]) {
         let (l, factor) = (sums.len(), &self.factor[d]);
         for i in (0..l).rev() {
             sums[i] = (0..=i).map(|j| factor[i * l + j] * sums[j]).sum::<f64>() + count * self.centre[k + i];
@@ -92,20 +92,21 @@ mod tests {
 
     #[test]
     fn log_terms_do_not_change() -> crate::Result<()> {
-        let w = Array2::from_shape_vec((1, 2), vec![1000.0, 1_000_004.0]).map_err(|_| crate::Error::EmptyColumn { column: 0 })?;
+        let w = Array2::from_shape_vec((1, 2), vec![1000.0, 1_000_004.0])
+            .map_err(|_| crate::Error::EmptyColumn { column: 0 })?;
         let columns = Columns::same(family("gaussian")?, 1)?;
         let model = Model::from_parts(columns, Array1::from_elem(1, 0.5), w, Background::fixed(&[999.0, 998_002.0]))?;
         let tables = Tables::new(&model);
         let frame = Frame::new(model.columns(), vec![1000.5, 1_001_003.0], &[vec![2.0, 4000.0, 4000.0, 8_000_100.0]]);
         let mut t = [1001.0, 1_002_001.0];
         let direct = tables.eta[[0, 0]] * t[0] + tables.eta[[0, 1]] * t[1] - tables.a[[0, 0]];
-        frame.to_frame(0, 0, &mut t);
+        frame.enter(0, 0, &mut t);
         assert!(t.iter().all(|t| t.abs() < 10.0), "{t:?}");
         let mut eta = [0.0; 2];
         let a = frame.parameters(model.columns(), &tables, 0, 0, &mut eta);
         let changed = eta[0] * t[0] + eta[1] * t[1] - a;
         assert!((changed - direct).abs() < 1e-9, "{changed} {direct}");
-        frame.from_frame(0, 0, 1.0, &mut t);
+        frame.leave(0, 0, 1.0, &mut t);
         assert!((t[0] - 1001.0).abs() < 1e-12 && (t[1] - 1_002_001.0).abs() < 1e-8, "{t:?}");
         Ok(())
     }

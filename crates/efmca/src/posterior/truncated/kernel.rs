@@ -39,6 +39,7 @@ pub(crate) trait Float:
     /// The nearest number of this type, kept away from where sums overflow.
     fn of(value: f64) -> Self;
     fn f64(self) -> f64;
+    fn is_missing(self) -> bool;
     fn of_single(value: f32) -> Self;
     /// `yes` where `take` is -1, `no` where it is 0: without a branch, for many at once.
     fn blend(take: i8, yes: Self, no: Self) -> Self;
@@ -62,6 +63,10 @@ macro_rules! float {
             #[inline(always)]
             fn f64(self) -> f64 {
                 f64::from(self)
+            }
+            #[inline(always)]
+            fn is_missing(self) -> bool {
+                self.is_nan()
             }
             #[inline(always)]
             fn of_single(value: f32) -> Self {
@@ -194,7 +199,7 @@ fn total<F: Float>(mut sums: [F; LANES]) -> F {
     let mut width = LANES / 2;
     while width > 0 {
         for lane in 0..width {
-            sums[lane] = sums[lane] + sums[lane + width];
+            sums[lane] += sums[lane + width];
         }
         width /= 2;
     }

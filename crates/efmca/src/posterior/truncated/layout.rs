@@ -112,8 +112,8 @@ impl<F: Float, R: Rank> Layout<F, R> {
             return (term + entry[1] * row.t[self.width + column]) - entry[2];
         }
         term = term - entry[self.l];
-        for l in 1..self.l {
-            term += entry[l] * row.t[l * self.width + column];
+        for (l, eta) in entry[..self.l].iter().enumerate().skip(1) {
+            term += *eta * row.t[l * self.width + column];
         }
         term
     }

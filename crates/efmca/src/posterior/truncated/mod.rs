@@ -13,6 +13,7 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+mod bench;
 mod bits;
 mod chains;
 mod frame;
@@ -22,6 +23,7 @@ mod observations;
 mod passes;
 mod proposals;
 mod rows;
+mod scan;
 mod sets;
 mod sums;
 mod truncation;
@@ -31,9 +33,9 @@ use std::ops::Range;
 
 use ndarray::Array1;
 
-pub use proposals::{
-    Evolution, Marginals, Neighbours, OneFlips, Propose, Random, Scene, Selection, Variation, Wishes,
-};
+#[doc(hidden)]
+pub use bench::Kernel;
+pub use proposals::{Evolution, Marginals, Neighbours, OneFlips, Propose, Random, Scene, Selection, Variation, Wishes};
 pub use sets::Sets;
 pub use truncation::{Precision, Truncation};
 

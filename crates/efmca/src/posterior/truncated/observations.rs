@@ -238,12 +238,11 @@ impl<F: Float> Observations<F> {
         }
         let mut missing = false;
         for value in &row.t[..d] {
-            // what is missing is not equal to itself
-            missing |= *value != *value;
+            missing |= value.is_missing();
         }
         if missing || row.missing {
             for column in 0..d {
-                let there = row.t[column] == row.t[column];
+                let there = !row.t[column].is_missing();
                 row.present[column] = if there { F::ONE } else { F::ZERO };
                 for l in 0..if there { 0 } else { l } {
                     row.t[l * width + column] = F::ZERO;
@@ -266,7 +265,7 @@ impl<F: Float> Observations<F> {
                 for (l, t) in t.iter_mut().enumerate() {
                     *t = row.t[l * width + d].f64();
                 }
-                self.frame.from_frame(d, span.start, 1.0, t);
+                self.frame.leave(d, span.start, 1.0, t);
             }
         }
         (t, there)
@@ -283,7 +282,7 @@ fn put_in_frame<F: Float>(
 ) {
     for (d, _, span) in columns.iter() {
         let t = &mut t[span.clone()];
-        frame.to_frame(d, span.start, t);
+        frame.enter(d, span.start, t);
         for l in 0..columns.l_max() {
             see(l, d, if there[d] { F::of(t.get(l).copied().unwrap_or(0.0)) } else { F::MISSING });
         }

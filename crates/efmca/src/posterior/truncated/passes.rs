@@ -142,16 +142,14 @@ impl<F: Float, R: Rank> Passes<F, R> {
         });
         for at in 0..chains.len() {
             let step = chains.step(at, states);
-            let mut level = base + step.shared;
-            let end = level + chains.added().len();
+            let end = base + step.shared + chains.added().len();
             let mut sum = None;
-            for cause in chains.added() {
+            for (level, cause) in (base + step.shared..).zip(chains.added()) {
                 if level + 1 == end && end > base + step.kept {
                     sum = Some(self.peek::<AVX2>(layout, row, level, usize::from(*cause)));
                 } else {
                     self.push::<AVX2>(layout, row, level, usize::from(*cause));
                 }
-                level += 1;
             }
             found[step.index] = sum.unwrap_or_else(|| self.sums[end]).f64();
         }
@@ -160,6 +158,23 @@ impl<F: Float, R: Rank> Passes<F, R> {
 
     /// $\sum_d$ of the log-terms of `state` with each of its $H$ bits flipped in turn, and of `state` itself.
     pub(crate) fn flips<const AVX2: bool>(
+        &mut self,
+        layout: &Layout<F, R>,
+        row: &Row<F>,
+        state: &[u64],
+        found: &mut [f64],
+    ) -> f64 {
+        let sum = self.drops::<AVX2>(layout, row, state, found);
+        for (cause, found) in found.iter_mut().enumerate().filter(|(cause, _)| !bits::has(state, *cause)) {
+            // the best are at level zero
+            *found = self.peek::<AVX2>(layout, row, 0, cause).f64();
+        }
+        sum
+    }
+
+    /// $\sum_d$ of the log-terms of `state` with each of its active causes dropped in turn, and of `state` itself. What is
+    /// best in each column is then at [`Passes::best`].
+    pub(crate) fn drops<const AVX2: bool>(
         &mut self,
         layout: &Layout<F, R>,
         row: &Row<F>,
@@ -180,11 +195,12 @@ impl<F: Float, R: Rank> Passes<F, R> {
         two.second_term.copy_from_slice(two.best_term);
         bits::each(state, |cause| two.add::<AVX2>(layout.ranks(cause), &self.terms[cause * width..][..width]));
         bits::each(state, |cause| found[cause] = two.sum_without::<AVX2>(layout.ranks(cause)).f64());
-        for (cause, found) in found.iter_mut().enumerate().filter(|(cause, _)| !bits::has(state, *cause)) {
-            // the best are at level zero
-            *found = self.peek::<AVX2>(layout, row, 0, cause).f64();
-        }
         kernel::sum(&self.best[..width]).f64()
+    }
+
+    /// The ranks and log-terms of the state that [`Passes::drops`] was asked for.
+    pub(crate) fn best(&self, layout: &Layout<F, R>) -> (&[R], &[F]) {
+        (&self.ranks[..layout.width], &self.best[..layout.width])
     }
 
     /// Gives the columns to the causes that own them in `states`, with posterior probabilities `q`.

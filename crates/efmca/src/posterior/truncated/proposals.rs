@@ -73,7 +73,8 @@ impl Scene<'_> {
 
     /// The parent with the highest log-joint; the first of equals.
     pub fn best(&self) -> usize {
-        let better = |best: usize, index: usize| if self.log_joints[index] > self.log_joints[best] { index } else { best };
+        let better =
+            |best: usize, index: usize| if self.log_joints[index] > self.log_joints[best] { index } else { best };
         (1..self.len()).fold(0, better)
     }
 

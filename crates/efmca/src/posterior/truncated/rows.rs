@@ -11,6 +11,7 @@ use super::layout::Layout;
 use super::observations::{Observations, Row};
 use super::passes::Passes;
 use super::proposals::{Propose, Random, Scene, Wishes};
+use super::scan::{Scan, TOGETHER, add_causes};
 use super::sets;
 use super::sums::Sums;
 use super::walk::Walk;
@@ -70,11 +71,19 @@ pub(super) fn rows<F: Float, R: Rank>(
     kept: Kept<'_>,
     portable: bool,
 ) -> Result<Sums> {
-    #[cfg(target_arch = "x86_64")]
-    if !portable && super::avx2::available() {
-        return run::<true, F, R>(task, job, rows, kept);
+    if !portable && fast() {
+        run::<true, F, R>(task, job, rows, kept)
+    } else {
+        run::<false, F, R>(task, job, rows, kept)
     }
-    run::<false, F, R>(task, job, rows, kept)
+}
+
+/// Whether this processor has the fast kernel.
+pub(super) fn fast() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return super::avx2::available();
+    #[cfg(not(target_arch = "x86_64"))]
+    return false;
 }
 
 fn run<const AVX2: bool, F: Float, R: Rank>(
@@ -86,35 +95,41 @@ fn run<const AVX2: bool, F: Float, R: Rank>(
     let mut work = Work::new(task);
     let mut sums = Sums::zeros(task.layout);
     let size = task.s * task.words;
-    for (index, n) in rows.enumerate() {
-        task.data.load(n, &mut work.row);
-        work.ways.passes.begin();
-        work.states.copy_from_slice(&kept.sets[index * size..][..size]);
-        if job == Job::Redistribute {
-            work.q.copy_from_slice(&kept.q[index * task.s..][..task.s]);
-            let weight = task.data.weight(n);
-            sums.weight += weight;
-            work.distribute::<AVX2>(task, weight, &mut sums);
-            continue;
-        }
-        let mut random = task.random(n, &work.row);
-        if task.fill {
-            sets::fill(&mut work.states, task.words, task.pi, &mut random, &mut work.hashes);
+    let first = rows.start;
+    for from in rows.clone().step_by(TOGETHER) {
+        let group = from..(from + TOGETHER).min(rows.end);
+        work.scan_together::<AVX2>(task, job, group.clone(), &kept.sets[(from - first) * size..]);
+        for n in group {
+            let index = n - first;
+            work.take_scan(n - from);
+            work.ways.passes.begin();
+            work.states.copy_from_slice(&kept.sets[index * size..][..size]);
+            if job == Job::Redistribute {
+                work.q.copy_from_slice(&kept.q[index * task.s..][..task.s]);
+                let weight = task.data.weight(n);
+                sums.weight += weight;
+                work.distribute::<AVX2>(task, weight, &mut sums);
+                continue;
             }
-        work.rescore::<AVX2>(task, &mut sums);
-        let neighbours = neighbours(task, kept.sets, index);
-        work.evolve::<AVX2>(task, &mut random, neighbours, &mut sums);
-        work.best_first(task);
-        let Some(bound) = work.posterior(task) else { return Err(Error::ImpossibleRow { row: n }) };
-        let bound = bound + task.layout.common(&work.row) + task.layout.log_prior_empty + task.data.log_h(n);
-        let weight = task.data.weight(n);
-        sums.bound += weight * bound;
-        sums.weight += weight;
-        kept.bounds[index] = bound;
-        work.distribute::<AVX2>(task, weight, &mut sums);
-        kept.sets[index * size..][..size].copy_from_slice(&work.states);
-        if !kept.q.is_empty() {
-            kept.q[index * task.s..][..task.s].copy_from_slice(&work.q);
+            let mut random = task.random(n, &work.row);
+            if task.fill {
+                sets::fill(&mut work.states, task.words, task.pi, &mut random, &mut work.hashes);
+            }
+            work.rescore::<AVX2>(task, &mut sums);
+            let neighbours = neighbours(task, kept.sets, index);
+            work.evolve::<AVX2>(task, &mut random, neighbours, &mut sums);
+            work.best_first(task);
+            let Some(bound) = work.posterior(task) else { return Err(Error::ImpossibleRow { row: n }) };
+            let bound = bound + task.layout.common(&work.row) + task.layout.log_prior_empty + task.data.log_h(n);
+            let weight = task.data.weight(n);
+            sums.bound += weight * bound;
+            sums.weight += weight;
+            kept.bounds[index] = bound;
+            work.distribute::<AVX2>(task, weight, &mut sums);
+            kept.sets[index * size..][..size].copy_from_slice(&work.states);
+            if !kept.q.is_empty() {
+                kept.q[index * task.s..][..task.s].copy_from_slice(&work.q);
+            }
         }
     }
     work.ways.passes.flush(task.layout, &mut sums, true);
@@ -178,6 +193,9 @@ struct Work<F, R> {
     known_flips: Vec<u64>,
     child_places: Vec<u32>,
     flipped: Vec<u64>,
+    /// Rows that are read together.
+    scans: Vec<Scan<F, R>>,
+    scratch: Vec<F>,
 }
 
 impl<F: Float, R: Rank> Work<F, R> {
@@ -208,6 +226,8 @@ impl<F: Float, R: Rank> Work<F, R> {
             known_flips: vec![0; task.words],
             child_places: Vec::with_capacity(task.s),
             flipped: vec![0; task.words],
+            scans: (0..TOGETHER).map(|_| Scan::new(task.layout, Row::new(task.data.columns()))).collect(),
+            scratch: vec![F::ZERO; task.layout.width],
         }
     }
 
@@ -237,14 +257,36 @@ impl<F: Float, R: Rank> Work<F, R> {
         }
     }
 
+    /// Reads a few rows. If all flips of their first states will be asked for, then they come first: many states of
+    /// $\mathcal K^{(n)}$ are among them.
+    fn scan_together<const AVX2: bool>(&mut self, task: &Task<'_, F, R>, job: Job, rows: Range<usize>, sets: &[u64]) {
+        let wanted = task.flips_first && !task.fill && job == Job::EStep;
+        for ((n, scan), set) in rows.clone().zip(&mut self.scans).zip(sets.chunks_exact(task.s * task.words)) {
+            task.data.load(n, &mut scan.row);
+            scan.state.copy_from_slice(&set[..task.words]);
+            scan.wanted = wanted && !has_many(task, &scan.state);
+            if scan.wanted {
+                scan.prepare::<AVX2>(task.layout, &mut self.ways.passes);
+            }
+        }
+        if wanted {
+            add_causes::<AVX2, F, R>(task.layout, &mut self.scans[..rows.len()], &mut self.scratch);
+        }
+    }
+
+    /// Makes a row of those that were read the present one.
+    fn take_scan(&mut self, index: usize) {
+        let scan = &mut self.scans[index];
+        std::mem::swap(&mut self.row, &mut scan.row);
+        std::mem::swap(&mut self.flips, &mut scan.flips);
+        std::mem::swap(&mut self.first, &mut scan.state);
+        (self.first_sum, self.scanned) = (scan.sum, scan.wanted);
+    }
+
     /// Scores the states of $\mathcal K^{(n)}$ under the parameters as they are now.
     fn rescore<const AVX2: bool>(&mut self, task: &Task<'_, F, R>, sums: &mut Sums) {
         let words = task.words;
-        // If all flips of the first state will be asked for, then they come first: many states are among them.
-        self.scanned = task.flips_first && !task.fill && !has_many(task, &self.states[..words]);
         if self.scanned {
-            self.first.copy_from_slice(&self.states[..words]);
-            self.first_sum = self.ways.passes.flips::<AVX2>(task.layout, &self.row, &self.first, &mut self.flips);
             sums.evaluations += task.layout.h as u64;
         }
         self.children.clear();
@@ -496,8 +538,12 @@ impl<F: Float, R: Rank> Work<F, R> {
 
 /// Whether so many causes are active that columns are walked: then the winner is near.
 fn has_many<F, R>(task: &Task<'_, F, R>, state: &[u64]) -> bool {
-    let active = bits::count(state);
-    active > MANY_ACTIVE && active * SPARSE > task.layout.h
+    is_many(bits::count(state), task.layout.h)
+}
+
+/// Whether `active` causes of `h` are many.
+pub(super) fn is_many(active: usize, h: usize) -> bool {
+    active > MANY_ACTIVE && active * SPARSE > h
 }
 
 /// The two ways to look at states.

@@ -75,7 +75,12 @@ impl Sums {
     }
 
     /// The moments, by cause and in the family's own statistics.
-    pub(crate) fn moments<F: Float, R: Rank>(&self, columns: &Columns, layout: &Layout<F, R>, frame: &Frame) -> Moments {
+    pub(crate) fn moments<F: Float, R: Rank>(
+        &self,
+        columns: &Columns,
+        layout: &Layout<F, R>,
+        frame: &Frame,
+    ) -> Moments {
         let mut moments = Moments::zeros(layout.h, columns);
         let (causes, size) = (layout.h + 1, 1 + layout.l);
         let mut entry = vec![0.0; size];
@@ -87,7 +92,7 @@ impl Sums {
                         + self.by_cause[(cause * size + l) * layout.width + d];
                 }
                 let (assigned, sums) = (entry[0], &mut entry[1..=span.len()]);
-                frame.from_frame(d, span.start, assigned, sums);
+                frame.leave(d, span.start, assigned, sums);
                 moments.assigned[[cause, d]] = assigned;
                 for (k, sum) in span.clone().zip(sums) {
                     moments.sums[[cause, k]] = *sum;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::proposals::{Evolution, OneFlips, Propose};
+use super::proposals::{Evolution, Neighbours, OneFlips, Propose};
 use crate::error::{Error, Result};
 
 /// Settings of truncated posteriors.
@@ -41,12 +41,13 @@ impl Precision {
 }
 
 impl Truncation {
-    /// Sets of `states` states ($S$ of the paper), improved in the way that was found to be best.
+    /// Sets of `states` states ($S$ of the paper), improved in the way that buys the highest bound for its CPU time
+    /// (`experiments/results/speed.md`): all flips of the best state, and a few states of neighbouring rows.
     pub fn new(states: usize) -> Truncation {
         Truncation {
             states,
             generations: 1,
-            proposals: vec![Arc::new(OneFlips { parents: 1 })],
+            proposals: vec![Arc::new(OneFlips { parents: 1 }), Arc::new(Neighbours { each: 3 })],
             precision: Precision::Automatic,
             portable: false,
         }

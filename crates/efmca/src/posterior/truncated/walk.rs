@@ -136,7 +136,13 @@ impl<F: Float> Walk<F> {
     ///
     /// An inactive cause changes the columns in which it comes before the winner, and the winner the columns it owns:
     /// one walk to the second active cause of each column gives all flips together.
-    pub(crate) fn flips<R: Rank>(&mut self, layout: &Layout<F, R>, row: &Row<F>, state: &[u64], found: &mut [f64]) -> f64 {
+    pub(crate) fn flips<R: Rank>(
+        &mut self,
+        layout: &Layout<F, R>,
+        row: &Row<F>,
+        state: &[u64],
+        found: &mut [f64],
+    ) -> f64 {
         found.fill(0.0);
         let mut total = 0.0;
         let active = |cause: u16| usize::from(cause) == layout.h || bits::has(state, usize::from(cause));

@@ -1,0 +1,102 @@
+//! The kernel by itself, for benchmarks.
+
+use ndarray::Array2;
+
+use super::frame::Frame;
+use super::kernel::Rank;
+use super::layout::Layout;
+use super::observations::{Observations, Row};
+use super::passes::Passes;
+use super::walk::Walk;
+use super::{bits, rows};
+use crate::error::Result;
+use crate::model::{Model, Tables};
+
+/// Scores states of the first row of a data set in single precision. It is here to be measured, not to be used.
+#[derive(Debug)]
+pub struct Kernel {
+    layout: Ranked,
+    row: Row<f32>,
+    walk: Walk<f32>,
+    words: usize,
+    found: Vec<f64>,
+    portable: bool,
+}
+
+#[derive(Debug)]
+enum Ranked {
+    Bytes(Box<(Layout<f32, i8>, Passes<f32, i8>)>),
+    Words(Box<(Layout<f32, i16>, Passes<f32, i16>)>),
+}
+
+macro_rules! ranked {
+    ($kernel:expr, |$layout:ident, $passes:ident| $result:expr) => {
+        match &mut $kernel.layout {
+            Ranked::Bytes(both) => {
+                let ($layout, $passes) = &mut **both;
+                $result
+            }
+            Ranked::Words(both) => {
+                let ($layout, $passes) = &mut **both;
+                $result
+            }
+        }
+    };
+}
+
+impl Kernel {
+    /// Prepares `model` and the first row of `y`.
+    pub fn new(model: &Model, y: &Array2<f64>, portable: bool) -> Result<Kernel> {
+        let data = Observations::<f32>::new(model.columns(), y, None, false)?;
+        let (tables, frame) = (Tables::new(model), Frame::identity(model.columns()));
+        let mut row = Row::new(model.columns());
+        data.load(0, &mut row);
+        let layout = if model.h() < <i8 as Rank>::COUNT {
+            let layout = Layout::new(model.columns(), &tables, &frame);
+            let passes = Passes::new(&layout);
+            Ranked::Bytes(Box::new((layout, passes)))
+        } else {
+            let layout = Layout::new(model.columns(), &tables, &frame);
+            let passes = Passes::new(&layout);
+            Ranked::Words(Box::new((layout, passes)))
+        };
+        let words = bits::words(model.h());
+        Ok(Kernel { layout, row, walk: Walk::new(model.h()), words, found: Vec::new(), portable })
+    }
+
+    /// The sum over `states` (bits, one after the other) of their log-likelihoods up to a constant.
+    pub fn score(&mut self, states: &[u64]) -> f64 {
+        self.found.resize(states.len() / self.words, 0.0);
+        let (row, words, portable, walk, found) =
+            (&self.row, self.words, self.portable, &mut self.walk, &mut self.found);
+        let active = bits::count(states) / found.len().max(1);
+        ranked!(self, |layout, passes| {
+            passes.begin();
+            if rows::is_many(active, layout.h) {
+                walk.score(layout, row, states, words, found);
+            } else if portable || !rows::fast() {
+                passes.score::<false>(layout, row, states, found);
+            } else {
+                passes.score::<true>(layout, row, states, found);
+            }
+        });
+        self.found.iter().sum()
+    }
+
+    /// The same over all states that differ from `state` by one cause.
+    pub fn flips(&mut self, state: &[u64]) -> f64 {
+        let (row, portable, walk, found) = (&self.row, self.portable, &mut self.walk, &mut self.found);
+        ranked!(self, |layout, passes| {
+            found.resize(layout.h, 0.0);
+            passes.begin();
+            if rows::is_many(bits::count(state), layout.h) {
+                walk.flips(layout, row, state, found);
+            } else if portable || !rows::fast() {
+                passes.flips::<false>(layout, row, state, found);
+            } else {
+                passes.flips::<true>(layout, row, state, found);
+            }
+        });
+        self.found.iter().sum()
+    }
+}

@@ -1,0 +1,78 @@
+//! All flips of the first state of several rows at once.
+
+use super::bits;
+use super::kernel::{self, Float, Rank};
+use super::layout::Layout;
+use super::observations::Row;
+use super::passes::Passes;
+
+/// Rows that are scanned together: their buffers and one cause's parameters fit in the first-level cache, so that the
+/// tables of the model are read from the second level once for all of them.
+pub(super) const TOGETHER: usize = 6;
+
+/// A row, the state whose flips are asked for, and what came of it.
+#[derive(Debug)]
+pub(super) struct Scan<F, R> {
+    pub(super) row: Row<F>,
+    /// The state, its sum of log-terms, and those of its flips.
+    pub(super) state: Vec<u64>,
+    pub(super) sum: f64,
+    pub(super) flips: Vec<f64>,
+    /// Whether flips were asked for.
+    pub(super) wanted: bool,
+    best_rank: Vec<R>,
+    best_term: Vec<F>,
+}
+
+impl<F: Float, R: Rank> Scan<F, R> {
+    pub(super) fn new(layout: &Layout<F, R>, row: Row<F>) -> Scan<F, R> {
+        Scan {
+            row,
+            state: vec![0; bits::words(layout.h)],
+            sum: 0.0,
+            flips: vec![0.0; layout.h],
+            wanted: false,
+            best_rank: vec![R::LOWEST; layout.width],
+            best_term: vec![F::ZERO; layout.width],
+        }
+    }
+
+    /// Prepares the scan of `self.state`: what is best in each column, and the flips that drop a cause.
+    pub(super) fn prepare<const AVX2: bool>(&mut self, layout: &Layout<F, R>, passes: &mut Passes<F, R>) {
+        passes.begin();
+        self.sum = passes.drops::<AVX2>(layout, &self.row, &self.state, &mut self.flips);
+        let (rank, term) = passes.best(layout);
+        self.best_rank.copy_from_slice(rank);
+        self.best_term.copy_from_slice(term);
+    }
+
+    /// The flip that adds `cause`.
+    fn add<const AVX2: bool>(&mut self, layout: &Layout<F, R>, cause: usize, scratch: &mut [F]) {
+        if bits::has(&self.state, cause) {
+            return;
+        }
+        let (rank, (eta, a)) = (layout.ranks(cause), layout.parameters(cause));
+        let sum = if self.row.missing {
+            kernel::log_terms::<AVX2, F>(eta, a, &self.row.t, scratch);
+            kernel::mask_terms(&self.row.present, scratch);
+            kernel::sum_with::<AVX2, F, R>(rank, scratch, &self.best_rank, &self.best_term)
+        } else {
+            let cause = (rank, eta, a);
+            kernel::sum_with_new::<AVX2, F, R>(cause, &self.row.t, &self.best_rank, &self.best_term, scratch)
+        };
+        self.flips[cause] = sum.f64();
+    }
+}
+
+/// The flips that add a cause, for all rows that want them.
+pub(super) fn add_causes<const AVX2: bool, F: Float, R: Rank>(
+    layout: &Layout<F, R>,
+    scans: &mut [Scan<F, R>],
+    scratch: &mut [F],
+) {
+    for cause in 0..layout.h {
+        for scan in scans.iter_mut().filter(|scan| scan.wanted) {
+            scan.add::<AVX2>(layout, cause, scratch);
+        }
+    }
+}
