@@ -250,8 +250,11 @@ fn bad_input_is_refused_with_a_reason() {
     let refused = |em: Em, y: &Array2<f64>| em.fit(y).unwrap_err();
     let poisson = |h: usize| Em::new(h).family_named("poisson").unwrap();
     assert!(matches!(refused(poisson(0), &y), Error::Setting { name: "causes", .. }));
-    let error = refused(poisson(17), &y);
+    // more causes than exact posteriors can have are trained with truncated ones
+    let many = poisson(17).iterations(3).fit(&y).unwrap().model;
+    let error = efmca::posterior::Exact::new(&many).unwrap_err();
     assert!(matches!(error, Error::TooManyCauses { causes: 17, limit: 16 }) && error.to_string().contains("2^H"));
+    assert!(matches!(refused(poisson(1 << 16), &y), Error::Setting { name: "causes", .. }));
     assert!(matches!(refused(Em::new(2), &y), Error::Setting { name: "family", .. }));
     assert!(matches!(Em::new(2).family_named("poison"), Err(Error::UnknownFamily { .. })));
     for (rows, columns) in [(0, 0), (0, 3), (3, 0)] {
