@@ -198,9 +198,6 @@ impl Model {
     }
 
     /// The same model with its `h` most active causes only, in the order in which they were.
-    ///
-    /// Training finds more of what is there when it has causes to spare: train with twice as many as are needed, keep the
-    /// most active ones, and train on from there ([`crate::Init::Model`]).
     pub fn most_active(&self, h: usize) -> Result<Model> {
         if h == 0 || h > self.h() {
             return Err(Error::setting("causes to keep", h, format!("the model has {} causes", self.h())));
