@@ -53,6 +53,8 @@ use sums::Sums;
 const MOST_CHUNKS: usize = 32;
 /// Rows of a chunk, at the least.
 const SMALLEST_CHUNK: usize = 32;
+/// Rows that weigh more than this are kept in double precision, whatever was asked for.
+const HEAVIEST_SINGLE: f64 = 1e12;
 /// The largest number of causes, which are numbered with 16 bits.
 pub const LARGEST_H: usize = u16::MAX as usize - 1;
 
@@ -79,7 +81,9 @@ impl Observed {
         weights: Option<&Array1<f64>>,
         precision: Precision,
     ) -> Result<Observed> {
-        Ok(if precision.is_double(data.n() * columns.k()) {
+        // sums of weighted rows must stay where `f32` has room
+        let heavy = weights.is_some_and(|weights| weights.iter().any(|weight| *weight > HEAVIEST_SINGLE));
+        Ok(if heavy || precision.is_double(data.n() * columns.k()) {
             Observed::Double(Observations::new(columns, data, weights, false)?)
         } else {
             Observed::Single(Observations::new(columns, data, weights, true)?)

@@ -21,7 +21,7 @@ pub enum Precision {
     /// Double where the statistics then take 64 MB at most, else single.
     #[default]
     Automatic,
-    /// `f32`: half the memory, twice the speed, log-joints to about six digits.
+    /// `f32`: half the memory, log-joints to about six digits; double where a row weighs more than 10¹².
     Single,
     /// `f64`.
     Double,
