@@ -7,7 +7,7 @@
 //! processor has AVX2 and numbers are `f32`, [`super::avx2`] takes over. No fused multiply-add is used and every sum has
 //! one order, so all of them give the same bits.
 
-use std::ops::{Add, AddAssign, Mul, Sub};
+use std::ops::AddAssign;
 
 #[cfg(target_arch = "x86_64")]
 use super::avx2;
@@ -17,12 +17,7 @@ pub(crate) const LANES: usize = 32;
 
 /// The numbers that the kernel works with.
 pub(crate) trait Float:
-    Copy
-    + PartialOrd
-    + Add<Output = Self>
-    + Sub<Output = Self>
-    + Mul<Output = Self>
-    + AddAssign
+    ndarray::LinalgScalar + PartialOrd + AddAssign
     + std::fmt::Debug
     + Send
     + Sync
@@ -385,6 +380,38 @@ pub(super) fn sum_with_new<const AVX2: bool, F: Float, R: Rank>(
     let (rank, eta, a) = cause;
     log_terms::<AVX2, F>(eta, a, t, terms);
     sum_with::<AVX2, F, R>(rank, terms, best_rank, best_term)
+}
+
+/// A cause that is added to states.
+pub(super) struct Added<'a, F, R> {
+    pub(super) rank: &'a [R],
+    pub(super) eta: &'a [F],
+    pub(super) a: &'a [F],
+}
+
+/// A row and the state that causes are added to.
+pub(super) struct Base<'a, F, R> {
+    pub(super) t: &'a [F],
+    pub(super) best_rank: &'a [R],
+    pub(super) best_term: &'a [F],
+}
+
+/// [`sum_with_new`] for two causes in two rows: for the first row with each cause, then for the second.
+#[inline(always)]
+pub(super) fn sums_with_two<const AVX2: bool, F: Float, R: Rank>(
+    causes: &[Added<'_, F, R>; 2],
+    rows: &[Base<'_, F, R>; 2],
+    scratch: &mut [F],
+) -> [F; 4] {
+    #[cfg(target_arch = "x86_64")]
+    if AVX2 && let Some(sums) = avx2::sums_with_two(causes, rows) {
+        return sums;
+    }
+    std::array::from_fn(|pair| {
+        let (row, cause) = (&rows[pair / 2], &causes[pair % 2]);
+        let cause = (cause.rank, cause.eta, cause.a);
+        sum_with_new::<AVX2, F, R>(cause, row.t, row.best_rank, row.best_term, scratch)
+    })
 }
 
 /// What a state owns of each column.

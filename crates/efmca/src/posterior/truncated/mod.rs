@@ -25,6 +25,7 @@ mod proposals;
 mod rows;
 mod scan;
 mod sets;
+mod stars;
 mod sums;
 mod truncation;
 mod walk;
@@ -46,6 +47,7 @@ use kernel::{Float, Rank};
 use layout::Layout;
 use observations::Observations;
 use rows::{Job, Kept, Task};
+use stars::Stars;
 use sums::Sums;
 
 /// Chunks of rows that are summed apart. It depends on the size of the problem and never on the number of threads, so
@@ -53,6 +55,8 @@ use sums::Sums;
 const MOST_CHUNKS: usize = 32;
 /// Rows of a chunk, at the least.
 const SMALLEST_CHUNK: usize = 32;
+/// Rows among which those with the same first state are looked for, at the least.
+const SMALLEST_BLOCK: usize = 8192;
 /// Rows that weigh more than this are kept in double precision, whatever was asked for.
 const HEAVIEST_SINGLE: f64 = 1e12;
 /// The largest number of causes, which are numbered with 16 bits.
@@ -249,8 +253,27 @@ impl<'a> Truncated<'a> {
         };
         let n = data.n();
         let chunk = n.div_ceil(MOST_CHUNKS).max(SMALLEST_CHUNK);
-        let kept = Kept { sets: self.sets.bits_mut(), bounds: &mut self.bounds, q: &mut self.q };
-        let sums = tree(&task, job, 0..n, chunk, kept, self.truncation.portable)?;
+        let portable = self.truncation.portable;
+        let in_stars = job == Job::EStep && task.flips_first && !task.fill && !task.by_content && !data.any_missing();
+        let block = chunk * (SMALLEST_BLOCK / chunk).max(MOST_CHUNKS / 4);
+        let mut given = Vec::new();
+        let mut sums = Sums::zeros(&layout);
+        let mut rest = Kept { sets: self.sets.bits_mut(), bounds: &mut self.bounds, q: &mut self.q, given: &mut [] };
+        for start in (0..n).step_by(block) {
+            let rows = start..(start + block).min(n);
+            let (mut kept, after) = rest.split(rows.len(), task.s, task.words);
+            rest = after;
+            let stars = match in_stars {
+                true => Stars::new(&task, rows.clone(), kept.sets, portable),
+                false => Stars::none(start),
+            };
+            if in_stars {
+                given.resize(rows.len() * task.s, (stars::END, F::ZERO));
+                kept.given = &mut given;
+            }
+            sums.add(&tree(&task, job, rows, chunk, kept, &stars, portable)?);
+            stars.give(&task, &given, &mut sums, portable);
+        }
         let moments = sums.moments(data.columns(), &layout, data.frame());
         Ok((moments, Effort { evaluations: sums.evaluations, replaced: sums.replaced }))
     }
@@ -262,29 +285,34 @@ fn tree<F: Float, R: Rank>(
     job: Job,
     rows: Range<usize>,
     chunk: usize,
-    kept: Kept<'_>,
+    kept: Kept<'_, F>,
+    stars: &Stars<F>,
     portable: bool,
 ) -> Result<Sums> {
     if rows.len() <= chunk {
-        return rows::rows(task, job, rows, kept, portable);
+        return rows::rows(task, job, rows, kept, stars, portable);
     }
     let half = (rows.len().div_ceil(chunk) / 2).max(1) * chunk;
     let (left, right) = kept.split(half, task.s, task.words);
     let middle = rows.start + half;
     let (left, right) = rayon::join(
-        || tree(task, job, rows.start..middle, chunk, left, portable),
-        || tree(task, job, middle..rows.end, chunk, right, portable),
+        || tree(task, job, rows.start..middle, chunk, left, stars, portable),
+        || tree(task, job, middle..rows.end, chunk, right, stars, portable),
     );
     let mut sums = left?;
     sums.add(&right?);
     Ok(sums)
 }
 
-impl<'a> Kept<'a> {
-    fn split(self, rows: usize, s: usize, words: usize) -> (Kept<'a>, Kept<'a>) {
+impl<'a, F> Kept<'a, F> {
+    fn split(self, rows: usize, s: usize, words: usize) -> (Kept<'a, F>, Kept<'a, F>) {
         let (sets, other_sets) = self.sets.split_at_mut(rows * s * words);
         let (bounds, other_bounds) = self.bounds.split_at_mut(rows);
         let (q, other_q) = self.q.split_at_mut(if self.q.is_empty() { 0 } else { rows * s });
-        (Kept { sets, bounds, q }, Kept { sets: other_sets, bounds: other_bounds, q: other_q })
+        let (given, other_given) = self.given.split_at_mut(if self.given.is_empty() { 0 } else { rows * s });
+        (
+            Kept { sets, bounds, q, given },
+            Kept { sets: other_sets, bounds: other_bounds, q: other_q, given: other_given },
+        )
     }
 }

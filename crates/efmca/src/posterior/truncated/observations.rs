@@ -21,6 +21,7 @@ pub(crate) struct Observations<F> {
     /// A weight for each row; `None` if all are one.
     weights: Option<Array1<f64>>,
     means: ColumnMeans,
+    any_missing: bool,
 }
 
 /// The weighted means of the $K$ statistics, and the weight of the rows in which each of the $D$ columns is there.
@@ -105,8 +106,9 @@ impl<F: Float> Observations<F> {
             means.add(columns, &t, &there, weights.as_ref().map_or(1.0, |weights| weights[row]));
             put_in_frame(columns, &frame, &mut t, &there, |l, column, value| values[l * d + column] = value);
         }
-        let source = Source::Rows(values);
-        Ok(Observations { columns: columns.clone(), frame, source, n, log_h, weights, means: means.finish(columns) })
+        let any_missing = values.iter().any(|value| value.is_missing());
+        let (source, columns, means) = (Source::Rows(values), columns.clone(), means.finish(columns));
+        Ok(Observations { columns, frame, source, n, log_h, weights, means, any_missing })
     }
 
     fn from_image(
@@ -161,8 +163,9 @@ impl<F: Float> Observations<F> {
             }
             means.add(columns, &t, &there, weights.as_ref().map_or(1.0, |weights| weights[row]));
         }
-        let source = Source::Image { planes, geometry };
-        Ok(Observations { columns: columns.clone(), frame, source, n, log_h, weights, means: means.finish(columns) })
+        let any_missing = planes.iter().any(|value| value.is_missing());
+        let (source, columns, means) = (Source::Image { planes, geometry }, columns.clone(), means.finish(columns));
+        Ok(Observations { columns, frame, source, n, log_h, weights, means, any_missing })
     }
 
     pub(crate) fn columns(&self) -> &Columns {
@@ -250,6 +253,11 @@ impl<F: Float> Observations<F> {
             }
         }
         row.missing = missing;
+    }
+
+    /// Whether a value is missing anywhere.
+    pub(crate) fn any_missing(&self) -> bool {
+        self.any_missing
     }
 
     /// $\vec T$ of row `n`, $K$ values, zero where missing, and which columns are there.

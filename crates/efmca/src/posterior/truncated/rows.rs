@@ -13,6 +13,7 @@ use super::passes::Passes;
 use super::proposals::{Propose, Random, Scene, Wishes};
 use super::scan::{Scan, TOGETHER, add_causes};
 use super::sets;
+use super::stars::{END, Given, Stars};
 use super::sums::Sums;
 use super::walk::Walk;
 use crate::error::{Error, Result};
@@ -46,12 +47,14 @@ pub(super) struct Task<'a, F, R> {
 }
 
 /// What a chunk of rows writes to: its part of everything that is kept for each row.
-pub(super) struct Kept<'a> {
+pub(super) struct Kept<'a, F> {
     pub(super) sets: &'a mut [u64],
     /// $\mathcal F$ of each row.
     pub(super) bounds: &'a mut [f64],
     /// $q$ of each state; empty if nobody asks for it.
     pub(super) q: &'a mut [f64],
+    /// What the states that are in stars give to the M-step.
+    pub(super) given: &'a mut [Given<F>],
 }
 
 /// What is asked of the rows.
@@ -68,13 +71,14 @@ pub(super) fn rows<F: Float, R: Rank>(
     task: &Task<'_, F, R>,
     job: Job,
     rows: Range<usize>,
-    kept: Kept<'_>,
+    kept: Kept<'_, F>,
+    stars: &Stars<F>,
     portable: bool,
 ) -> Result<Sums> {
     if !portable && fast() {
-        run::<true, F, R>(task, job, rows, kept)
+        run::<true, F, R>(task, job, rows, kept, stars)
     } else {
-        run::<false, F, R>(task, job, rows, kept)
+        run::<false, F, R>(task, job, rows, kept, stars)
     }
 }
 
@@ -90,7 +94,8 @@ fn run<const AVX2: bool, F: Float, R: Rank>(
     task: &Task<'_, F, R>,
     job: Job,
     rows: Range<usize>,
-    kept: Kept<'_>,
+    kept: Kept<'_, F>,
+    stars: &Stars<F>,
 ) -> Result<Sums> {
     let mut work = Work::new(task);
     let mut sums = Sums::zeros(task.layout);
@@ -98,17 +103,18 @@ fn run<const AVX2: bool, F: Float, R: Rank>(
     let first = rows.start;
     for from in rows.clone().step_by(TOGETHER) {
         let group = from..(from + TOGETHER).min(rows.end);
-        work.scan_together::<AVX2>(task, job, group.clone(), &kept.sets[(from - first) * size..]);
+        work.scan_together::<AVX2>(task, job, group.clone(), &kept.sets[(from - first) * size..], stars);
         for n in group {
             let index = n - first;
             work.take_scan(n - from);
+            work.take_star(stars.of_row(n));
             work.ways.passes.begin();
             work.states.copy_from_slice(&kept.sets[index * size..][..size]);
             if job == Job::Redistribute {
                 work.q.copy_from_slice(&kept.q[index * task.s..][..task.s]);
                 let weight = task.data.weight(n);
                 sums.weight += weight;
-                work.distribute::<AVX2>(task, weight, &mut sums);
+                work.distribute::<AVX2>(task, weight, &mut [], &mut sums);
                 continue;
             }
             let mut random = task.random(n, &work.row);
@@ -125,7 +131,8 @@ fn run<const AVX2: bool, F: Float, R: Rank>(
             sums.bound += weight * bound;
             sums.weight += weight;
             kept.bounds[index] = bound;
-            work.distribute::<AVX2>(task, weight, &mut sums);
+            let given = if work.in_star { &mut kept.given[index * task.s..][..task.s] } else { &mut [] };
+            work.distribute::<AVX2>(task, weight, given, &mut sums);
             kept.sets[index * size..][..size].copy_from_slice(&work.states);
             if !kept.q.is_empty() {
                 kept.q[index * task.s..][..task.s].copy_from_slice(&work.q);
@@ -187,6 +194,8 @@ struct Work<F, R> {
     /// The sums of all flips of a state, for the first state if `scanned`, and of that state itself.
     flips: Vec<f64>,
     scanned: bool,
+    /// Whether they came from a star, whose states are summed over rows.
+    in_star: bool,
     first: Vec<u64>,
     first_sum: f64,
     /// The causes whose flips are in the set.
@@ -221,6 +230,7 @@ impl<F: Float, R: Rank> Work<F, R> {
             parent_joints: Vec::new(),
             flips: vec![0.0; h],
             scanned: false,
+            in_star: false,
             first: vec![0; task.words],
             first_sum: 0.0,
             known_flips: vec![0; task.words],
@@ -259,12 +269,19 @@ impl<F: Float, R: Rank> Work<F, R> {
 
     /// Reads a few rows. If all flips of their first states will be asked for, then they come first: many states of
     /// $\mathcal K^{(n)}$ are among them.
-    fn scan_together<const AVX2: bool>(&mut self, task: &Task<'_, F, R>, job: Job, rows: Range<usize>, sets: &[u64]) {
+    fn scan_together<const AVX2: bool>(
+        &mut self,
+        task: &Task<'_, F, R>,
+        job: Job,
+        rows: Range<usize>,
+        sets: &[u64],
+        stars: &Stars<F>,
+    ) {
         let wanted = task.flips_first && !task.fill && job == Job::EStep;
         for ((n, scan), set) in rows.clone().zip(&mut self.scans).zip(sets.chunks_exact(task.s * task.words)) {
             task.data.load(n, &mut scan.row);
             scan.state.copy_from_slice(&set[..task.words]);
-            scan.wanted = wanted && !has_many(task, &scan.state);
+            scan.wanted = wanted && stars.of_row(n).is_none() && !has_many(task, &scan.state);
             if scan.wanted {
                 scan.prepare::<AVX2>(task.layout, &mut self.ways.passes);
             }
@@ -281,6 +298,15 @@ impl<F: Float, R: Rank> Work<F, R> {
         std::mem::swap(&mut self.flips, &mut scan.flips);
         std::mem::swap(&mut self.first, &mut scan.state);
         (self.first_sum, self.scanned) = (scan.sum, scan.wanted);
+    }
+
+    /// Takes the sums of a star that the present row is in.
+    fn take_star(&mut self, sums: Option<&[F]>) {
+        self.in_star = sums.is_some();
+        if let Some((sum, flips)) = sums.and_then(<[F]>::split_last) {
+            self.flips.iter_mut().zip(flips).for_each(|(to, flip)| *to = flip.f64());
+            (self.first_sum, self.scanned) = (sum.f64(), true);
+        }
     }
 
     /// Scores the states of $\mathcal K^{(n)}$ under the parameters as they are now.
@@ -509,15 +535,40 @@ impl<F: Float, R: Rank> Work<F, R> {
     }
 
     /// Adds what this row gives to the sums.
-    fn distribute<const AVX2: bool>(&mut self, task: &Task<'_, F, R>, weight: f64, sums: &mut Sums) {
+    fn distribute<const AVX2: bool>(
+        &mut self,
+        task: &Task<'_, F, R>,
+        weight: f64,
+        given: &mut [Given<F>],
+        sums: &mut Sums,
+    ) {
         self.counting.clear();
         self.counting_q.clear();
+        let in_star = !given.is_empty();
+        let mut given_to = given.iter_mut();
         for (state, q) in self.states.chunks_exact(task.words).zip(&self.q) {
             if *q > F::NEGLIGIBLE {
+                let q = *q * weight;
+                bits::each(state, |cause| sums.active[cause] += q);
+                if in_star {
+                    let flip = match flipped_cause(&self.first, state) {
+                        Distance::None => Some(task.layout.h),
+                        Distance::One(cause) => Some(cause),
+                        Distance::More => None,
+                    };
+                    if let Some(flip) = flip
+                        && let Some(to) = given_to.next()
+                    {
+                        *to = (flip as u16, F::of(q));
+                        continue;
+                    }
+                }
                 self.counting.extend_from_slice(state);
-                self.counting_q.push(*q * weight);
-                bits::each(state, |cause| sums.active[cause] += *q * weight);
+                self.counting_q.push(q);
             }
+        }
+        if let Some(end) = given_to.next() {
+            end.0 = END;
         }
         let (states, q) = (&self.counting, &self.counting_q);
         self.ways.divide(task, states);
@@ -537,7 +588,7 @@ impl<F: Float, R: Rank> Work<F, R> {
 }
 
 /// Whether so many causes are active that columns are walked: then the winner is near.
-fn has_many<F, R>(task: &Task<'_, F, R>, state: &[u64]) -> bool {
+pub(super) fn has_many<F, R>(task: &Task<'_, F, R>, state: &[u64]) -> bool {
     is_many(bits::count(state), task.layout.h)
 }
 

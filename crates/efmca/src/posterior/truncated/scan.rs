@@ -1,7 +1,7 @@
 //! All flips of the first state of several rows at once.
 
 use super::bits;
-use super::kernel::{self, Float, Rank};
+use super::kernel::{self, Added, Base, Float, Rank};
 use super::layout::Layout;
 use super::observations::Row;
 use super::passes::Passes;
@@ -46,6 +46,15 @@ impl<F: Float, R: Rank> Scan<F, R> {
         self.best_term.copy_from_slice(term);
     }
 
+    /// Whether flips are wanted and nothing is missing.
+    fn is_plain(&self) -> bool {
+        self.wanted && !self.row.missing
+    }
+
+    fn base(&self) -> Base<'_, F, R> {
+        Base { t: &self.row.t, best_rank: &self.best_rank, best_term: &self.best_term }
+    }
+
     /// The flip that adds `cause`.
     fn add<const AVX2: bool>(&mut self, layout: &Layout<F, R>, cause: usize, scratch: &mut [F]) {
         if bits::has(&self.state, cause) {
@@ -70,9 +79,32 @@ pub(super) fn add_causes<const AVX2: bool, F: Float, R: Rank>(
     scans: &mut [Scan<F, R>],
     scratch: &mut [F],
 ) {
-    for cause in 0..layout.h {
-        for scan in scans.iter_mut().filter(|scan| scan.wanted) {
-            scan.add::<AVX2>(layout, cause, scratch);
+    for first in (0..layout.h).step_by(2) {
+        for pair in scans.chunks_mut(2) {
+            match pair {
+                [one, other] if first + 1 < layout.h && one.is_plain() && other.is_plain() => {
+                    let causes = [first, first + 1];
+                    let added = causes.map(|cause| {
+                        let (eta, a) = layout.parameters(cause);
+                        Added { rank: layout.ranks(cause), eta, a }
+                    });
+                    let sums = kernel::sums_with_two::<AVX2, F, R>(&added, &[one.base(), other.base()], scratch);
+                    for (row, sums) in [one, other].into_iter().zip(sums.chunks_exact(2)) {
+                        for (cause, sum) in causes.into_iter().zip(sums) {
+                            if !bits::has(&row.state, cause) {
+                                row.flips[cause] = sum.f64();
+                            }
+                        }
+                    }
+                }
+                rows => {
+                    for row in rows.iter_mut().filter(|row| row.wanted) {
+                        for cause in first..(first + 2).min(layout.h) {
+                            row.add::<AVX2>(layout, cause, scratch);
+                        }
+                    }
+                }
+            }
         }
     }
 }

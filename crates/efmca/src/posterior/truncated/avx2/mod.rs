@@ -1,10 +1,14 @@
 //! The kernel for processors with AVX2, for `f32`.
 //!
-//! This is the one file with `unsafe` in it: loads and stores through pointers, and calls of functions that the
+//! This is the one module with `unsafe` in it: loads and stores through pointers, and calls of functions that the
 //! processor must support. Every function first checks that all slices have the same length, a multiple of [`LANES`].
 #![allow(unsafe_code)]
 
+mod scan;
+
 use std::arch::x86_64::*;
+
+pub(super) use scan::sums_with_two;
 
 use super::kernel::{self, Float, LANES, Rank, Share, TwoBest};
 
@@ -86,12 +90,9 @@ impl Lanes for i8 {
     #[inline(always)]
     unsafe fn mask(compared: __m256i, part: usize) -> __m256 {
         unsafe {
-            _mm256_castsi256_ps(match part {
-                0 => _mm256_slli_epi32::<24>(compared),
-                1 => _mm256_slli_epi32::<16>(compared),
-                2 => _mm256_slli_epi32::<8>(compared),
-                _ => compared,
-            })
+            // byte `part` of each 32-bit lane to all its bytes; a shift would do, but the compiler makes two instructions of it
+            let [a, b, c, d] = std::array::from_fn(|lane| 0x0101_0101 * (4 * lane as i32 + part as i32));
+            _mm256_castsi256_ps(_mm256_shuffle_epi8(compared, _mm256_setr_epi32(a, b, c, d, a, b, c, d)))
         }
     }
 }
