@@ -13,6 +13,7 @@ use crate::family::SharedFamily;
 pub struct Columns {
     families: Vec<SharedFamily>,
     offsets: Vec<usize>,
+    l_max: usize,
 }
 
 impl Columns {
@@ -27,7 +28,8 @@ impl Columns {
                 Some(*end)
             }))
             .collect();
-        Ok(Columns { families, offsets })
+        let l_max = families.iter().map(|family| family.l()).max().unwrap_or(0);
+        Ok(Columns { families, offsets, l_max })
     }
 
     /// The same family in `d` columns.
@@ -47,7 +49,7 @@ impl Columns {
 
     /// The largest $L_d$.
     pub fn l_max(&self) -> usize {
-        self.families.iter().map(|family| family.l()).max().unwrap_or(0)
+        self.l_max
     }
 
     /// The family of column `d`.

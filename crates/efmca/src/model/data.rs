@@ -135,7 +135,9 @@ impl Geometry {
     pub(crate) fn cut<T: Copy>(&self, n: usize, plane: &[T], patch: &mut [T]) {
         let first = n / self.across() * self.image.1 + n % self.across();
         for (line, to) in patch.chunks_exact_mut(self.patch.1).enumerate() {
-            to.copy_from_slice(&plane[first + line * self.image.1..][..self.patch.1]);
+            // a loop, because lines are short and a call for each would cost more than the copy
+            let from = &plane[first + line * self.image.1..][..to.len()];
+            to.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
         }
     }
 

@@ -44,6 +44,31 @@ pub(crate) fn hash(state: &[u64]) -> u64 {
     hash
 }
 
+/// How far two states are apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Distance {
+    None,
+    /// By this cause.
+    One(usize),
+    More,
+}
+
+/// How far two states are apart.
+#[inline(always)]
+pub(crate) fn distance(a: &[u64], b: &[u64]) -> Distance {
+    let mut found = Distance::None;
+    for (index, (a, b)) in a.iter().zip(b).enumerate() {
+        match (a ^ b, &found) {
+            (0, _) => {}
+            (bit, Distance::None) if bit.is_power_of_two() => {
+                found = Distance::One(index * 64 + bit.trailing_zeros() as usize);
+            }
+            _ => return Distance::More,
+        }
+    }
+    found
+}
+
 /// Turns 64 rows of 64 bits into columns.
 pub(crate) fn transpose(rows: &mut [u64; 64]) {
     let mut width = 32;

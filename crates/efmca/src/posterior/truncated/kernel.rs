@@ -219,6 +219,44 @@ fn groups_mut<T>(values: &mut [T]) -> &mut [[T; LANES]] {
     values.as_chunks_mut().0
 }
 
+/// $\sum_d a_d b_d$.
+#[inline(always)]
+pub(super) fn dot<const AVX2: bool, F: Float>(a: &[F], b: &[F]) -> F {
+    #[cfg(target_arch = "x86_64")]
+    if AVX2 {
+        return avx2::dot(a, b);
+    }
+    dot_twin(a, b)
+}
+
+#[inline(always)]
+pub(super) fn dot_twin<F: Float>(a: &[F], b: &[F]) -> F {
+    let mut sums = [F::ZERO; LANES];
+    for (a, b) in groups(a).iter().zip(groups(b)) {
+        for lane in 0..LANES {
+            sums[lane] += a[lane] * b[lane];
+        }
+    }
+    total(sums)
+}
+
+/// Adds `factor` times `values` to `sums`.
+#[inline(always)]
+pub(super) fn add_times<const AVX2: bool, F: Float>(factor: F, values: &[F], sums: &mut [F]) {
+    #[cfg(target_arch = "x86_64")]
+    if AVX2 {
+        return avx2::add_times(factor, values, sums);
+    }
+    add_times_twin(factor, values, sums);
+}
+
+#[inline(always)]
+pub(super) fn add_times_twin<F: Float>(factor: F, values: &[F], sums: &mut [F]) {
+    for (sum, value) in sums.iter_mut().zip(values) {
+        *sum += factor * *value;
+    }
+}
+
 /// The log-terms of a cause: $\vec\eta_d^T\vec T_d - A_d$ for all columns; `eta` and `t` have one plane for each $l$.
 #[inline(always)]
 pub(super) fn log_terms<const AVX2: bool, F: Float>(eta: &[F], a: &[F], t: &[F], terms: &mut [F]) {

@@ -253,26 +253,25 @@ impl<'a> Truncated<'a> {
         };
         let n = data.n();
         let chunk = n.div_ceil(MOST_CHUNKS).max(SMALLEST_CHUNK);
-        let portable = self.truncation.portable;
+        let fast = !self.truncation.portable && rows::fast();
         let in_stars = job == Job::EStep && task.flips_first && !task.fill && !task.by_content && !data.any_missing();
         let block = chunk * (SMALLEST_BLOCK / chunk).max(MOST_CHUNKS / 4);
         let mut given = Vec::new();
         let mut sums = Sums::zeros(&layout);
-        let mut rest = Kept { sets: self.sets.bits_mut(), bounds: &mut self.bounds, q: &mut self.q, given: &mut [] };
+        let mut rest: Kept<'_, F> = Kept { sets: self.sets.bits_mut(), bounds: &mut self.bounds, q: &mut self.q, given: &mut [] };
         for start in (0..n).step_by(block) {
             let rows = start..(start + block).min(n);
-            let (mut kept, after) = rest.split(rows.len(), task.s, task.words);
+            let (kept, after) = rest.split(rows.len(), task.s, task.words);
             rest = after;
+            let Kept { sets, bounds, q, .. } = kept;
             let stars = match in_stars {
-                true => Stars::new(&task, rows.clone(), kept.sets, portable),
+                true => Stars::new(&task, rows.clone(), sets, fast),
                 false => Stars::none(start),
             };
-            if in_stars {
-                given.resize(rows.len() * task.s, (stars::END, F::ZERO));
-                kept.given = &mut given;
-            }
-            sums.add(&tree(&task, job, rows, chunk, kept, &stars, portable)?);
-            stars.give(&task, &given, &mut sums, portable);
+            given.resize(if in_stars { rows.len() * task.s } else { 0 }, (stars::END, F::ZERO));
+            let kept = Kept { sets, bounds, q, given: &mut given };
+            sums.add(&tree(&task, job, rows, chunk, kept, &stars, fast)?);
+            stars::give(&task, &stars, sets, &given, &mut sums, fast);
         }
         let moments = sums.moments(data.columns(), &layout, data.frame());
         Ok((moments, Effort { evaluations: sums.evaluations, replaced: sums.replaced }))
@@ -287,17 +286,17 @@ fn tree<F: Float, R: Rank>(
     chunk: usize,
     kept: Kept<'_, F>,
     stars: &Stars<F>,
-    portable: bool,
+    fast: bool,
 ) -> Result<Sums> {
     if rows.len() <= chunk {
-        return rows::rows(task, job, rows, kept, stars, portable);
+        return rows::rows(task, job, rows, kept, stars, fast);
     }
     let half = (rows.len().div_ceil(chunk) / 2).max(1) * chunk;
     let (left, right) = kept.split(half, task.s, task.words);
     let middle = rows.start + half;
     let (left, right) = rayon::join(
-        || tree(task, job, rows.start..middle, chunk, left, stars, portable),
-        || tree(task, job, middle..rows.end, chunk, right, stars, portable),
+        || tree(task, job, rows.start..middle, chunk, left, stars, fast),
+        || tree(task, job, middle..rows.end, chunk, right, stars, fast),
     );
     let mut sums = left?;
     sums.add(&right?);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rand::SeedableRng;
 
-use super::bits;
+use super::bits::{self, Distance};
 use super::kernel::{Float, Rank};
 use super::layout::Layout;
 use super::observations::{Observations, Row};
@@ -13,7 +13,7 @@ use super::passes::Passes;
 use super::proposals::{Propose, Random, Scene, Wishes};
 use super::scan::{Scan, TOGETHER, add_causes};
 use super::sets;
-use super::stars::{END, Given, Stars};
+use super::stars::{END, Given, Scores, Stars};
 use super::sums::Sums;
 use super::walk::Walk;
 use crate::error::{Error, Result};
@@ -73,9 +73,9 @@ pub(super) fn rows<F: Float, R: Rank>(
     rows: Range<usize>,
     kept: Kept<'_, F>,
     stars: &Stars<F>,
-    portable: bool,
+    fast: bool,
 ) -> Result<Sums> {
-    if !portable && fast() {
+    if fast {
         run::<true, F, R>(task, job, rows, kept, stars)
     } else {
         run::<false, F, R>(task, job, rows, kept, stars)
@@ -107,7 +107,8 @@ fn run<const AVX2: bool, F: Float, R: Rank>(
         for n in group {
             let index = n - first;
             work.take_scan(n - from);
-            work.take_star(stars.of_row(n));
+            let star = stars.of_row(n);
+            work.take_star(star.as_ref());
             work.ways.passes.begin();
             work.states.copy_from_slice(&kept.sets[index * size..][..size]);
             if job == Job::Redistribute {
@@ -121,7 +122,7 @@ fn run<const AVX2: bool, F: Float, R: Rank>(
             if task.fill {
                 sets::fill(&mut work.states, task.words, task.pi, &mut random, &mut work.hashes);
             }
-            work.rescore::<AVX2>(task, &mut sums);
+            work.rescore::<AVX2>(task, star.map(|scores| scores.others), &mut sums);
             let neighbours = neighbours(task, kept.sets, index);
             work.evolve::<AVX2>(task, &mut random, neighbours, &mut sums);
             work.best_first(task);
@@ -301,16 +302,16 @@ impl<F: Float, R: Rank> Work<F, R> {
     }
 
     /// Takes the sums of a star that the present row is in.
-    fn take_star(&mut self, sums: Option<&[F]>) {
-        self.in_star = sums.is_some();
-        if let Some((sum, flips)) = sums.and_then(<[F]>::split_last) {
+    fn take_star(&mut self, scores: Option<&Scores<&[F]>>) {
+        self.in_star = scores.is_some();
+        if let Some((sum, flips)) = scores.and_then(|scores| scores.flips.split_last()) {
             self.flips.iter_mut().zip(flips).for_each(|(to, flip)| *to = flip.f64());
             (self.first_sum, self.scanned) = (sum.f64(), true);
         }
     }
 
     /// Scores the states of $\mathcal K^{(n)}$ under the parameters as they are now.
-    fn rescore<const AVX2: bool>(&mut self, task: &Task<'_, F, R>, sums: &mut Sums) {
+    fn rescore<const AVX2: bool>(&mut self, task: &Task<'_, F, R>, others: Option<&[F]>, sums: &mut Sums) {
         let words = task.words;
         if self.scanned {
             sums.evaluations += task.layout.h as u64;
@@ -319,18 +320,24 @@ impl<F: Float, R: Rank> Work<F, R> {
         self.child_places.clear();
         self.known_flips.fill(0);
         for (index, state) in self.states.chunks_exact(words).enumerate() {
-            let known = if self.scanned { flipped_cause(&self.first, state) } else { Distance::More };
+            let known = if self.scanned { bits::distance(&self.first, state) } else { Distance::More };
             match known {
                 Distance::None => self.joints[index] = self.first_sum,
                 Distance::One(cause) => {
                     self.joints[index] = self.flips[cause];
                     bits::flip(&mut self.known_flips, cause);
                 }
-                Distance::More => {
-                    self.children.extend_from_slice(state);
-                    self.child_places.push(index as u32);
-                    continue;
-                }
+                Distance::More => match others {
+                    Some(others) => {
+                        self.joints[index] = others[index].f64();
+                        sums.evaluations += 1;
+                    }
+                    None => {
+                        self.children.extend_from_slice(state);
+                        self.child_places.push(index as u32);
+                        continue;
+                    }
+                },
             }
             self.joints[index] += log_prior(&task.layout.log_odds, state);
         }
@@ -546,22 +553,20 @@ impl<F: Float, R: Rank> Work<F, R> {
         self.counting_q.clear();
         let in_star = !given.is_empty();
         let mut given_to = given.iter_mut();
-        for (state, q) in self.states.chunks_exact(task.words).zip(&self.q) {
+        for ((state, q), place) in self.states.chunks_exact(task.words).zip(&self.q).zip(0..) {
             if *q > F::NEGLIGIBLE {
                 let q = *q * weight;
                 bits::each(state, |cause| sums.active[cause] += q);
                 if in_star {
-                    let flip = match flipped_cause(&self.first, state) {
-                        Distance::None => Some(task.layout.h),
-                        Distance::One(cause) => Some(cause),
-                        Distance::More => None,
+                    let number = match bits::distance(&self.first, state) {
+                        Distance::None => task.layout.h,
+                        Distance::One(cause) => cause,
+                        Distance::More => task.layout.h + 1 + place,
                     };
-                    if let Some(flip) = flip
-                        && let Some(to) = given_to.next()
-                    {
-                        *to = (flip as u16, F::of(q));
-                        continue;
+                    if let Some(to) = given_to.next() {
+                        *to = (number as u32, F::of(q));
                     }
+                    continue;
                 }
                 self.counting.extend_from_slice(state);
                 self.counting_q.push(q);
@@ -569,6 +574,9 @@ impl<F: Float, R: Rank> Work<F, R> {
         }
         if let Some(end) = given_to.next() {
             end.0 = END;
+        }
+        if in_star {
+            return;
         }
         let (states, q) = (&self.counting, &self.counting_q);
         self.ways.divide(task, states);
@@ -646,26 +654,4 @@ fn log_prior(log_odds: &[f64], state: &[u64]) -> f64 {
     let mut sum = 0.0;
     bits::each(state, |cause| sum += log_odds[cause]);
     sum
-}
-
-/// How far two states are apart.
-enum Distance {
-    None,
-    /// By this cause.
-    One(usize),
-    More,
-}
-
-fn flipped_cause(a: &[u64], b: &[u64]) -> Distance {
-    let mut found = Distance::None;
-    for (index, (a, b)) in a.iter().zip(b).enumerate() {
-        match (a ^ b, &found) {
-            (0, _) => {}
-            (bit, Distance::None) if bit.is_power_of_two() => {
-                found = Distance::One(index * 64 + bit.trailing_zeros() as usize);
-            }
-            _ => return Distance::More,
-        }
-    }
-    found
 }

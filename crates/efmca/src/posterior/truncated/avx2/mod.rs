@@ -33,6 +33,32 @@ pub(super) fn log_terms<F: Float>(eta: &[F], a: &[F], t: &[F], terms: &mut [F]) 
     unsafe { log_terms_wide(eta, a, t, terms) }
 }
 
+/// [`kernel::dot_twin`], compiled for AVX2.
+#[target_feature(enable = "avx2")]
+fn dot_wide<F: Float>(a: &[F], b: &[F]) -> F {
+    kernel::dot_twin(a, b)
+}
+
+/// [`kernel::dot`].
+#[inline(always)]
+pub(super) fn dot<F: Float>(a: &[F], b: &[F]) -> F {
+    // SAFETY: `AVX2` is true only where `available` said so
+    unsafe { dot_wide(a, b) }
+}
+
+/// [`kernel::add_times_twin`], compiled for AVX2.
+#[target_feature(enable = "avx2")]
+fn add_times_wide<F: Float>(factor: F, values: &[F], sums: &mut [F]) {
+    kernel::add_times_twin(factor, values, sums);
+}
+
+/// [`kernel::add_times`].
+#[inline(always)]
+pub(super) fn add_times<F: Float>(factor: F, values: &[F], sums: &mut [F]) {
+    // SAFETY: `AVX2` is true only where `available` said so
+    unsafe { add_times_wide(factor, values, sums) }
+}
+
 /// [`kernel::raise_ranks_twin`], compiled for AVX2.
 #[target_feature(enable = "avx2")]
 fn raise_ranks_wide<R: Rank>(rank: &[R], old: &[R], new: &mut [R]) {

@@ -1,0 +1,162 @@
+//! What rows in stars give to the M-step.
+
+use std::ops::Range;
+
+use ndarray::linalg::general_mat_mul;
+use ndarray::{Array2, s};
+
+use super::{Batch, END, Given, Shared, Stars, TOGETHER, runs};
+use crate::posterior::truncated::bits;
+use crate::posterior::truncated::kernel::{self, Float, Rank};
+use crate::posterior::truncated::observations::Row;
+use crate::posterior::truncated::passes::Passes;
+use crate::posterior::truncated::rows::Task;
+use crate::posterior::truncated::sums::Sums;
+
+/// Parts into which stars are divided, which are summed apart.
+const PARTS: usize = 8;
+
+/// Adds to `sums` what the rows in stars give to the M-step. `given` has $S$ entries for each row of the block.
+pub(crate) fn give<F: Float, R: Rank>(
+    task: &Task<'_, F, R>,
+    stars: &Stars<F>,
+    sets: &[u64],
+    given: &[Given<F>],
+    sums: &mut Sums,
+    fast: bool,
+) {
+    // parts of about as many rows each
+    let share = stars.order.len().div_ceil(PARTS).max(1);
+    let at = |part: usize| stars.stars.partition_point(|(_, rows)| rows.start < part * share);
+    let parts: Vec<Range<usize>> = (0..PARTS).map(|part| at(part)..at(part + 1)).collect();
+    let give = |part: &Range<usize>| {
+        let mut giver = Giver::new(task, stars, sets, given);
+        match fast {
+            true => giver.give::<true>(part.clone()),
+            false => giver.give::<false>(part.clone()),
+        }
+        giver.sums
+    };
+    if let Some(found) = in_order(&parts, &give) {
+        sums.add(&found);
+    }
+}
+
+/// The sum over parts, added in a fixed order.
+fn in_order(parts: &[Range<usize>], give: &(impl Fn(&Range<usize>) -> Sums + Sync)) -> Option<Sums> {
+    match parts {
+        [] => None,
+        [part] => (!part.is_empty()).then(|| give(part)),
+        _ => {
+            let (left, right) = parts.split_at(parts.len() / 2);
+            match rayon::join(|| in_order(left, give), || in_order(right, give)) {
+                (Some(mut left), Some(right)) => {
+                    left.add(&right);
+                    Some(left)
+                }
+                (left, right) => left.or(right),
+            }
+        }
+    }
+}
+
+/// Sums what rows give, and the buffers for it.
+struct Giver<'a, F, R> {
+    task: &'a Task<'a, F, R>,
+    all: &'a Stars<F>,
+    sets: &'a [u64],
+    given: &'a [Given<F>],
+    sums: Sums,
+    passes: Passes<F, R>,
+    mean: Row<F>,
+}
+
+impl<'a, F: Float, R: Rank> Giver<'a, F, R> {
+    fn new(task: &'a Task<'a, F, R>, all: &'a Stars<F>, sets: &'a [u64], given: &'a [Given<F>]) -> Giver<'a, F, R> {
+        let (sums, passes) = (Sums::zeros(task.layout), Passes::new(task.layout));
+        Giver { task, all, sets, given, sums, passes, mean: Row::new(task.data.columns()) }
+    }
+
+    fn give<const AVX2: bool>(&mut self, stars: Range<usize>) {
+        let (task, all) = (self.task, self.all);
+        let mut batch = Batch::new(task);
+        let mut q = Array2::zeros((TOGETHER, all.h + 1));
+        let mut statistics = Array2::zeros((all.h + 1, task.layout.l * task.layout.width));
+        let mut weights = vec![0.0; all.h + 1];
+        let (mut flipped, mut shared) = (vec![0; task.words], Vec::new());
+        for (state, rows) in &all.stars[stars] {
+            statistics.fill(F::ZERO);
+            weights.fill(0.0);
+            for rows in all.order[rows.clone()].chunks(TOGETHER) {
+                let mut q = q.slice_mut(s![..rows.len(), ..]);
+                q.fill(F::ZERO);
+                shared.clear();
+                for ((mut q, row), index) in q.outer_iter_mut().zip(rows).zip(0..) {
+                    let given = &self.given[*row as usize * task.s..][..task.s];
+                    for ((number, value), entry) in given.iter().take_while(|(number, _)| *number != END).zip(0..) {
+                        let number = *number as usize;
+                        if number <= all.h {
+                            q[number] = *value;
+                            weights[number] += value.f64();
+                        } else {
+                            let hash = bits::hash(self.state(*row, number));
+                            shared.push((hash, (index * task.s + entry) as u32));
+                        }
+                    }
+                }
+                let t = batch.load(task, all.start, rows);
+                general_mat_mul(F::ONE, &q.t(), &t, F::ONE, &mut statistics);
+                for run in runs(&mut shared) {
+                    self.give_run::<AVX2>(rows, run, |row| t.row(row).to_slice().unwrap_or(&[]));
+                }
+            }
+            for (flip, (weight, statistics)) in weights.iter().zip(statistics.outer_iter()).enumerate() {
+                if *weight > 0.0 {
+                    flipped.copy_from_slice(state);
+                    if flip < all.h {
+                        bits::flip(&mut flipped, flip);
+                    }
+                    self.mean.t.iter_mut().zip(statistics).for_each(|(mean, sum)| *mean = *sum);
+                    self.give_mean::<AVX2>(&flipped, *weight);
+                }
+            }
+        }
+        self.passes.flush(task.layout, &mut self.sums, true);
+    }
+
+    /// The state of a row that has this number.
+    fn state(&self, row: u32, number: usize) -> &'a [u64] {
+        let place = number - self.all.h - 1;
+        &self.sets[(row as usize * self.task.s + place) * self.task.words..][..self.task.words]
+    }
+
+    /// The same state in several rows.
+    fn give_run<'t, const AVX2: bool>(&mut self, rows: &[u32], run: &[Shared], t: impl Fn(usize) -> &'t [F])
+    where
+        F: 't,
+    {
+        let s = self.task.s;
+        let entry = |(_, at): &Shared| {
+            let row = *at as usize / s;
+            (row, self.given[rows[row] as usize * s + *at as usize % s])
+        };
+        let (row, (number, _)) = entry(&run[0]);
+        let state = self.state(rows[row], number as usize);
+        self.mean.t.fill(F::ZERO);
+        let mut weight = 0.0;
+        for (row, (_, q)) in run.iter().map(entry) {
+            weight += q.f64();
+            kernel::add_times::<AVX2, F>(q, t(row), &mut self.mean.t);
+        }
+        self.give_mean::<AVX2>(state, weight);
+    }
+
+    /// All that a state owns in several rows is as much as it owns in one row of their weight with their mean statistics;
+    /// `self.mean` has the sum of these.
+    fn give_mean<const AVX2: bool>(&mut self, state: &[u64], weight: f64) {
+        let scale = F::of(1.0 / weight);
+        self.mean.t.iter_mut().for_each(|mean| *mean = *mean * scale);
+        self.passes.distribute::<AVX2>(self.task.layout, &self.mean, state, &[weight]);
+        self.passes.flush(self.task.layout, &mut self.sums, false);
+    }
+}

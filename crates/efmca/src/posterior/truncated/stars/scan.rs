@@ -1,0 +1,90 @@
+//! The sums of log-terms of all states of rows in stars.
+
+use std::ops::Range;
+
+use ndarray::ArrayViewMut2;
+use ndarray::linalg::general_mat_mul;
+
+use super::winners::Winners;
+use super::{Batch, Scores, Shared, Stars, TOGETHER, runs};
+use crate::posterior::truncated::bits::{self, Distance};
+use crate::posterior::truncated::kernel::{self, Float, Rank};
+use crate::posterior::truncated::rows::Task;
+
+/// Scores the rows of some stars; `scores` is their part of [`Stars::scores`].
+pub(super) fn scan<F: Float, R: Rank>(
+    task: &Task<'_, F, R>,
+    all: &Stars<F>,
+    sets: &[u64],
+    stars: Range<usize>,
+    scores: Scores<&mut [F]>,
+    fast: bool,
+) {
+    let rows = |stars: &Range<usize>| all.stars[stars.clone()].iter().map(|(_, rows)| rows.len()).sum::<usize>();
+    if stars.len() > 1 && rows(&stars) > TOGETHER {
+        let middle = stars.start + stars.len() / 2;
+        let (left, right) = scores.split(all, rows(&(stars.start..middle)));
+        rayon::join(
+            || scan(task, all, sets, stars.start..middle, left, fast),
+            || scan(task, all, sets, middle..stars.end, right, fast),
+        );
+    } else if fast {
+        scan_some::<true, F, R>(task, all, sets, stars, scores);
+    } else {
+        scan_some::<false, F, R>(task, all, sets, stars, scores);
+    }
+}
+
+fn scan_some<const AVX2: bool, F: Float, R: Rank>(
+    task: &Task<'_, F, R>,
+    all: &Stars<F>,
+    sets: &[u64],
+    stars: Range<usize>,
+    mut scores: Scores<&mut [F]>,
+) {
+    let mut winners = Winners::new(task.layout);
+    let mut batch = Batch::new(task);
+    let mut shared: Vec<Shared> = Vec::new();
+    for (state, rows) in &all.stars[stars] {
+        winners.star::<AVX2>(task.layout, state);
+        for rows in all.order[rows.clone()].chunks(TOGETHER) {
+            let mine;
+            (mine, scores) = scores.split(all, rows.len());
+            let statistics = batch.load(task, all.start, rows);
+            if let Ok(mut found) = ArrayViewMut2::from_shape((rows.len(), all.h + 1), &mut *mine.flips) {
+                general_mat_mul(F::ONE, &statistics, &winners.eta.t(), F::ZERO, &mut found);
+            }
+            for found in mine.flips.chunks_exact_mut(all.h + 1) {
+                found.iter_mut().zip(&winners.a).for_each(|(sum, a)| *sum = *sum - *a);
+            }
+            shared.clear();
+            for (index, row) in rows.iter().enumerate() {
+                let set = &sets[*row as usize * task.s * task.words..][..task.s * task.words];
+                for (place, other) in set.chunks_exact(task.words).enumerate() {
+                    if matches!(bits::distance(state, other), Distance::More) {
+                        shared.push((bits::hash(other), (index * task.s + place) as u32));
+                    }
+                }
+            }
+            for run in runs(&mut shared) {
+                let at = |(_, at): &Shared| (*at as usize / task.s, *at as usize % task.s);
+                let (row, place) = at(&run[0]);
+                let other = &sets[(rows[row] as usize * task.s + place) * task.words..][..task.words];
+                let (eta, a) = winners.state::<AVX2>(task.layout, other, None);
+                for (row, place) in run.iter().map(at) {
+                    let sum = statistics.row(row).as_slice().map_or(F::ZERO, |t| kernel::dot::<AVX2, F>(eta, t));
+                    mine.others[row * task.s + place] = sum - a;
+                }
+            }
+        }
+    }
+}
+
+impl<'a, F: Float> Scores<&'a mut [F]> {
+    /// Those of the first `rows` rows, and the rest.
+    fn split(self, all: &Stars<F>, rows: usize) -> (Self, Self) {
+        let (flips, later_flips) = self.flips.split_at_mut(rows * (all.h + 1));
+        let (others, later_others) = self.others.split_at_mut(rows * all.s);
+        (Scores { flips, others }, Scores { flips: later_flips, others: later_others })
+    }
+}
