@@ -17,11 +17,7 @@ pub(crate) const LANES: usize = 32;
 
 /// The numbers that the kernel works with.
 pub(crate) trait Float:
-    ndarray::LinalgScalar + PartialOrd + AddAssign
-    + std::fmt::Debug
-    + Send
-    + Sync
-    + 'static
+    ndarray::LinalgScalar + PartialOrd + AddAssign + std::fmt::Debug + Send + Sync + 'static
 {
     const ZERO: Self;
     const ONE: Self;
@@ -223,14 +219,9 @@ fn groups_mut<T>(values: &mut [T]) -> &mut [[T; LANES]] {
 #[inline(always)]
 pub(super) fn dot<const AVX2: bool, F: Float>(a: &[F], b: &[F]) -> F {
     #[cfg(target_arch = "x86_64")]
-    if AVX2 {
-        return avx2::dot(a, b);
+    if AVX2 && let Some(sum) = avx2::dot(a, b) {
+        return sum;
     }
-    dot_twin(a, b)
-}
-
-#[inline(always)]
-pub(super) fn dot_twin<F: Float>(a: &[F], b: &[F]) -> F {
     let mut sums = [F::ZERO; LANES];
     for (a, b) in groups(a).iter().zip(groups(b)) {
         for lane in 0..LANES {
@@ -525,6 +516,31 @@ fn share_out_where<F: Float, R: Rank>(
             for lane in 0..LANES {
                 sums[lane] += given[lane] * t[lane];
             }
+        }
+    }
+}
+
+/// Gives `weight`, and the statistics that go with it, to a cause in all columns that it owns, which are those where its
+/// rank is the best. The cause has $1 + L$ planes of sums.
+#[inline(always)]
+pub(super) fn give_owned<const AVX2: bool, F: Float, R: Rank>(
+    rank: &[R],
+    best_rank: &[R],
+    weight: F,
+    statistics: &[F],
+    sums: &mut [F],
+) {
+    #[cfg(target_arch = "x86_64")]
+    if AVX2 && avx2::give_owned(rank, best_rank, weight, statistics, sums).is_some() {
+        return;
+    }
+    let (zeros, width) = ([F::ZERO; LANES], rank.len());
+    let (assigned, sums) = sums.split_at_mut(width);
+    for (index, (rank, best_rank)) in groups(rank).iter().zip(groups(best_rank)).enumerate() {
+        let owned = masks::<F, R>(rank, best_rank, R::same);
+        add(&mut groups_mut(assigned)[index], &blend(&owned, &[weight; LANES], &zeros));
+        for (sums, statistics) in sums.chunks_exact_mut(width).zip(statistics.chunks_exact(width)) {
+            add(&mut groups_mut(sums)[index], &blend(&owned, &groups(statistics)[index], &zeros));
         }
     }
 }

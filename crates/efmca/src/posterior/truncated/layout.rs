@@ -27,6 +27,8 @@ pub(crate) struct Layout<F, R> {
     sorted: Vec<F>,
     /// $L \times$ width and width: what was subtracted.
     reference: (Vec<f64>, Vec<f64>),
+    /// $\sum_d$ of the reference of $A$.
+    reference_sum: f64,
     /// $\log\frac{\pi_h}{1-\pi_h}$.
     pub(crate) log_odds: Vec<f64>,
     /// $\sum_h\log(1-\pi_h)$.
@@ -47,6 +49,7 @@ impl<F: Float, R: Rank> Layout<F, R> {
             order: vec![0; d * causes],
             sorted: vec![F::ZERO; d * causes * (l + 1)],
             reference: (vec![0.0; l * width], vec![0.0; width]),
+            reference_sum: 0.0,
             log_odds: tables.log_odds.to_vec(),
             log_prior_empty: tables.log_prior_empty,
         };
@@ -80,6 +83,7 @@ impl<F: Float, R: Rank> Layout<F, R> {
                 sorted[l] = value;
             }
         }
+        layout.reference_sum = layout.reference.1.iter().sum();
         layout
     }
 
@@ -121,18 +125,17 @@ impl<F: Float, R: Rank> Layout<F, R> {
     /// What all states have in common in this row: the log-term of the reference.
     #[inline(always)]
     pub(crate) fn common(&self, row: &Row<F>) -> f64 {
-        let mut sums = [0.0; 4];
         let (eta, a) = (&self.reference.0, &self.reference.1);
-        for (group, present) in row.present.chunks_exact(4).enumerate() {
+        let mut sums = [0.0; 4];
+        for (eta, t) in eta.as_chunks::<4>().0.iter().zip(row.t.as_chunks::<4>().0) {
             for lane in 0..4 {
-                let column = group * 4 + lane;
-                let mut term = -a[column] * present[lane].f64();
-                for l in 0..self.l {
-                    term += eta[l * self.width + column] * row.t[l * self.width + column].f64();
-                }
-                sums[lane] += term;
+                sums[lane] += eta[lane] * t[lane].f64();
             }
         }
-        (sums[0] + sums[2]) + (sums[1] + sums[3])
+        let mut sum = (sums[0] + sums[2]) + (sums[1] + sums[3]) - self.reference_sum;
+        if row.missing {
+            sum += a.iter().zip(&row.present).filter(|(_, there)| **there == F::ZERO).map(|(a, _)| a).sum::<f64>();
+        }
+        sum
     }
 }

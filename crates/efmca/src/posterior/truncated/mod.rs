@@ -258,7 +258,8 @@ impl<'a> Truncated<'a> {
         let block = chunk * (SMALLEST_BLOCK / chunk).max(MOST_CHUNKS / 4);
         let mut given = Vec::new();
         let mut sums = Sums::zeros(&layout);
-        let mut rest: Kept<'_, F> = Kept { sets: self.sets.bits_mut(), bounds: &mut self.bounds, q: &mut self.q, given: &mut [] };
+        let mut rest: Kept<'_, F> =
+            Kept { sets: self.sets.bits_mut(), bounds: &mut self.bounds, q: &mut self.q, given: &mut [] };
         for start in (0..n).step_by(block) {
             let rows = start..(start + block).min(n);
             let (kept, after) = rest.split(rows.len(), task.s, task.words);

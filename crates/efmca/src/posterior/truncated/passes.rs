@@ -8,7 +8,7 @@ use super::observations::Row;
 use super::sums::Sums;
 
 /// Rows that are summed in the precision of the kernel before they are added to the sums in `f64`.
-const BLOCK_ROWS: usize = 64;
+const BLOCK_ROWS: usize = 256;
 
 /// Buffers for one row at a time.
 #[derive(Debug)]
@@ -266,6 +266,32 @@ impl<F: Float, R: Rank> Passes<F, R> {
                 *to += *own * *t;
             }
         }
+        self.rows_in_block += 1;
+    }
+
+    /// Gives `weight`, and the sum of statistics that goes with it, to the causes that own the columns in `state`. Nothing
+    /// may be missing.
+    pub(crate) fn give<const AVX2: bool>(
+        &mut self,
+        layout: &Layout<F, R>,
+        state: &[u64],
+        weight: f64,
+        statistics: &[F],
+    ) {
+        let (width, size) = (layout.width, (1 + layout.l) * layout.width);
+        self.grow(1, width);
+        self.ranks[..width].copy_from_slice(layout.ranks(layout.h));
+        bits::each(state, |cause| {
+            kernel::raise_ranks::<AVX2, R>(layout.ranks(cause), &self.ranks[..width], &mut self.second_rank);
+            self.ranks[..width].copy_from_slice(&self.second_rank);
+        });
+        let mut give = |cause: usize| {
+            self.touch(cause);
+            let (ranks, sums) = (&self.ranks[..width], &mut self.block[cause * size..][..size]);
+            kernel::give_owned::<AVX2, F, R>(layout.ranks(cause), ranks, F::of(weight), statistics, sums);
+        };
+        bits::each(state, &mut give);
+        give(layout.h);
         self.rows_in_block += 1;
     }
 

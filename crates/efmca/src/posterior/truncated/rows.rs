@@ -356,13 +356,7 @@ impl<F: Float, R: Rank> Work<F, R> {
     }
 
     fn find_worst(&mut self) {
-        self.worst = 0;
-        let mut lowest = self.joints[0];
-        for (index, joint) in self.joints.iter().enumerate() {
-            if *joint < lowest {
-                (self.worst, lowest) = (index, *joint);
-            }
-        }
+        self.worst = first_of(&self.joints, lowest(&self.joints));
     }
 
     /// Lets a state in, if it is new and better than the worst one, which leaves.
@@ -489,12 +483,8 @@ impl<F: Float, R: Rank> Work<F, R> {
 
     /// Puts the best state first.
     fn best_first(&mut self, task: &Task<'_, F, R>) {
-        let mut best = 0;
-        for (index, joint) in self.joints.iter().enumerate() {
-            if *joint > self.joints[best] {
-                best = index;
-            }
-        }
+        let highest = self.joints.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let best = first_of(&self.joints, highest);
         self.joints.swap(0, best);
         for word in 0..task.words {
             self.states.swap(word, best * task.words + word);
@@ -593,6 +583,23 @@ impl<F: Float, R: Rank> Work<F, R> {
             passes.flush(task.layout, sums, false);
         }
     }
+}
+
+/// The lowest of `values`, in lanes, because it is asked for often.
+fn lowest(values: &[f64]) -> f64 {
+    let mut lowest = [f64::INFINITY; 8];
+    let (groups, rest) = values.as_chunks::<8>();
+    for group in groups {
+        for (lowest, value) in lowest.iter_mut().zip(group) {
+            *lowest = if value < lowest { *value } else { *lowest };
+        }
+    }
+    rest.iter().chain(&lowest).copied().fold(f64::INFINITY, |a, b| if b < a { b } else { a })
+}
+
+/// Where `value` is in `values`.
+fn first_of(values: &[f64], value: f64) -> usize {
+    values.iter().position(|other| *other == value).unwrap_or(0)
 }
 
 /// Whether so many causes are active that columns are walked: then the winner is near.

@@ -33,17 +33,75 @@ pub(super) fn log_terms<F: Float>(eta: &[F], a: &[F], t: &[F], terms: &mut [F]) 
     unsafe { log_terms_wide(eta, a, t, terms) }
 }
 
-/// [`kernel::dot_twin`], compiled for AVX2.
 #[target_feature(enable = "avx2")]
-fn dot_wide<F: Float>(a: &[F], b: &[F]) -> F {
-    kernel::dot_twin(a, b)
+fn dot_lanes(a: &[f32], b: &[f32]) -> f32 {
+    // SAFETY: AVX2 is enabled, and the callers checked the lengths
+    unsafe {
+        let mut sums = [_mm256_setzero_ps(); 4];
+        for group in (0..a.len()).step_by(LANES) {
+            for column in (group..group + LANES).step_by(EIGHT) {
+                let product = _mm256_mul_ps(load(a, column), load(b, column));
+                sums[accumulator(column)] = _mm256_add_ps(sums[accumulator(column)], product);
+            }
+        }
+        total(sums)
+    }
 }
 
-/// [`kernel::dot`].
+/// [`kernel::dot`], if the types are those of this module.
 #[inline(always)]
-pub(super) fn dot<F: Float>(a: &[F], b: &[F]) -> F {
+pub(super) fn dot<F: Float>(a: &[F], b: &[F]) -> Option<F> {
+    let (a, b) = (F::singles(a)?, F::singles(b)?);
     // SAFETY: `AVX2` is true only where `available` said so
-    unsafe { dot_wide(a, b) }
+    fits(&[a.len(), b.len()]).then(|| F::of_single(unsafe { dot_lanes(a, b) }))
+}
+
+#[target_feature(enable = "avx2")]
+fn give_owned_lanes<R: Lanes>(rank: &[R], best_rank: &[R], weight: f32, statistics: &[f32], sums: &mut [f32]) {
+    let width = rank.len();
+    // SAFETY: AVX2 is enabled, and the callers checked the lengths
+    unsafe {
+        let weight = _mm256_set1_ps(weight);
+        for at in (0..width).step_by(R::VECTOR) {
+            let owned = R::equal(load_ranks(rank, at), load_ranks(best_rank, at));
+            for part in 0..R::VECTOR / EIGHT {
+                let column = at + part * EIGHT;
+                let mask = R::mask(owned, part);
+                store(sums, column, _mm256_add_ps(load(sums, column), _mm256_and_ps(mask, weight)));
+                for plane in (0..statistics.len()).step_by(width) {
+                    let (from, to) = (plane + column, width + plane + column);
+                    store(sums, to, _mm256_add_ps(load(sums, to), _mm256_and_ps(mask, load(statistics, from))));
+                }
+            }
+        }
+    }
+}
+
+/// [`kernel::give_owned`], if the types are those of this module.
+#[inline(always)]
+pub(super) fn give_owned<F: Float, R: Rank>(
+    rank: &[R],
+    best_rank: &[R],
+    weight: F,
+    statistics: &[F],
+    sums: &mut [F],
+) -> Option<()> {
+    let (statistics, sums) = (F::singles(statistics)?, F::singles_mut(sums)?);
+    let (width, weight) = (rank.len(), weight.f64() as f32);
+    if !fits(&[width, best_rank.len()])
+        || !statistics.len().is_multiple_of(width)
+        || sums.len() != width + statistics.len()
+    {
+        return None;
+    }
+    // SAFETY: `AVX2` is true only where `available` said so
+    unsafe {
+        match (R::bytes(rank), R::bytes(best_rank)) {
+            (Some(rank), Some(best_rank)) => give_owned_lanes(rank, best_rank, weight, statistics, sums),
+            _ => give_owned_lanes(R::words(rank)?, R::words(best_rank)?, weight, statistics, sums),
+        }
+    }
+    Some(())
 }
 
 /// [`kernel::add_times_twin`], compiled for AVX2.
@@ -90,7 +148,7 @@ trait Lanes: Rank {
     unsafe fn upper(a: __m256i, b: __m256i) -> __m256i;
     /// SAFETY: needs AVX2.
     unsafe fn lower(a: __m256i, b: __m256i) -> __m256i;
-    /// The comparison moved so that the highest bit of each 32-bit lane is that of the columns of `part`.
+    /// The comparison for the columns of `part`, one in each 32-bit lane.
     ///
     /// SAFETY: needs AVX2.
     unsafe fn mask(compared: __m256i, part: usize) -> __m256;
@@ -143,9 +201,10 @@ impl Lanes for i16 {
     #[inline(always)]
     unsafe fn mask(compared: __m256i, part: usize) -> __m256 {
         unsafe {
+            // word `part` of each 32-bit lane to both its words
             _mm256_castsi256_ps(match part {
-                0 => _mm256_slli_epi32::<16>(compared),
-                _ => compared,
+                0 => _mm256_srai_epi32::<16>(_mm256_slli_epi32::<16>(compared)),
+                _ => _mm256_srai_epi32::<16>(compared),
             })
         }
     }

@@ -91,7 +91,9 @@ pub(crate) fn sums_with_two<F: Float, R: Rank>(
             let causes = [($ranks(c.rank)?, causes[0].0, causes[0].1), ($ranks(e.rank)?, causes[1].0, causes[1].1)];
             let rows = [(rows[0].0, $ranks(r.best_rank)?, rows[0].1), (rows[1].0, $ranks(s.best_rank)?, rows[1].1)];
             // SAFETY: `AVX2` is true only where `available` said so
-            unsafe { if planes == 1 { scan_lanes::<_, false>(causes, rows) } else { scan_lanes::<_, true>(causes, rows) } }
+            unsafe {
+                if planes == 1 { scan_lanes::<_, false>(causes, rows) } else { scan_lanes::<_, true>(causes, rows) }
+            }
         }};
     }
     let sums = if R::bytes(c.rank).is_some() { call!(R::bytes) } else { call!(R::words) };

@@ -8,7 +8,6 @@ use ndarray::{Array2, s};
 use super::{Batch, END, Given, Shared, Stars, TOGETHER, runs};
 use crate::posterior::truncated::bits;
 use crate::posterior::truncated::kernel::{self, Float, Rank};
-use crate::posterior::truncated::observations::Row;
 use crate::posterior::truncated::passes::Passes;
 use crate::posterior::truncated::rows::Task;
 use crate::posterior::truncated::sums::Sums;
@@ -68,13 +67,14 @@ struct Giver<'a, F, R> {
     given: &'a [Given<F>],
     sums: Sums,
     passes: Passes<F, R>,
-    mean: Row<F>,
+    statistics: Vec<F>,
 }
 
 impl<'a, F: Float, R: Rank> Giver<'a, F, R> {
     fn new(task: &'a Task<'a, F, R>, all: &'a Stars<F>, sets: &'a [u64], given: &'a [Given<F>]) -> Giver<'a, F, R> {
         let (sums, passes) = (Sums::zeros(task.layout), Passes::new(task.layout));
-        Giver { task, all, sets, given, sums, passes, mean: Row::new(task.data.columns()) }
+        let statistics = vec![F::ZERO; task.layout.l * task.layout.width];
+        Giver { task, all, sets, given, sums, passes, statistics }
     }
 
     fn give<const AVX2: bool>(&mut self, stars: Range<usize>) {
@@ -116,8 +116,8 @@ impl<'a, F: Float, R: Rank> Giver<'a, F, R> {
                     if flip < all.h {
                         bits::flip(&mut flipped, flip);
                     }
-                    self.mean.t.iter_mut().zip(statistics).for_each(|(mean, sum)| *mean = *sum);
-                    self.give_mean::<AVX2>(&flipped, *weight);
+                    self.passes.give::<AVX2>(task.layout, &flipped, *weight, statistics.to_slice().unwrap_or(&[]));
+                    self.passes.flush(task.layout, &mut self.sums, false);
                 }
             }
         }
@@ -142,21 +142,13 @@ impl<'a, F: Float, R: Rank> Giver<'a, F, R> {
         };
         let (row, (number, _)) = entry(&run[0]);
         let state = self.state(rows[row], number as usize);
-        self.mean.t.fill(F::ZERO);
+        self.statistics.fill(F::ZERO);
         let mut weight = 0.0;
         for (row, (_, q)) in run.iter().map(entry) {
             weight += q.f64();
-            kernel::add_times::<AVX2, F>(q, t(row), &mut self.mean.t);
+            kernel::add_times::<AVX2, F>(q, t(row), &mut self.statistics);
         }
-        self.give_mean::<AVX2>(state, weight);
-    }
-
-    /// All that a state owns in several rows is as much as it owns in one row of their weight with their mean statistics;
-    /// `self.mean` has the sum of these.
-    fn give_mean<const AVX2: bool>(&mut self, state: &[u64], weight: f64) {
-        let scale = F::of(1.0 / weight);
-        self.mean.t.iter_mut().for_each(|mean| *mean = *mean * scale);
-        self.passes.distribute::<AVX2>(self.task.layout, &self.mean, state, &[weight]);
+        self.passes.give::<AVX2>(self.task.layout, state, weight, &self.statistics);
         self.passes.flush(self.task.layout, &mut self.sums, false);
     }
 }
