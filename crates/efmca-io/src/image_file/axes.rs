@@ -85,7 +85,7 @@ impl Axes {
             (2, _) => (0, "yx"),
             (axes, Some(3)) => (axes - 3, "yxc"),
             (axes, Some(4)) => (axes - 3, "yxa"),
-            (3, _) => (1, "pyx"),
+            (3, _) => (1, "yx"),
             (4, Some(1)) => (1, "yxc"),
             _ => {
                 return Err(Fault::new(
