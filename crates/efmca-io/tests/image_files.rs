@@ -10,6 +10,9 @@ use efmca_io::image_file::{
 };
 use ndarray::Array4;
 
+/// Pages, rows, columns and channels.
+type Shape = (usize, usize, usize, usize);
+
 const WHOLE: [SampleType; 8] = [
     SampleType::U8,
     SampleType::U16,
@@ -50,7 +53,7 @@ fn every_format_keeps_every_type() {
     let floats = [SampleType::F32, SampleType::F64];
     let all: Vec<SampleType> = WHOLE.into_iter().chain(floats).collect();
     let small = [SampleType::U1, SampleType::U2, SampleType::U4, SampleType::U8, SampleType::U16];
-    let cases: [(&str, &[SampleType], &[(usize, usize, usize, usize)]); 5] = [
+    let cases: [(&str, &[SampleType], &[Shape]); 5] = [
         ("a.png", &small, &[(1, 4, 5, 1), (1, 3, 17, 1)]),
         ("a.tif", &all, &[(1, 4, 5, 1), (3, 4, 5, 1), (1, 4, 5, 3), (2, 4, 5, 3), (2, 4, 5, 7)]),
         ("a.npy", &all, &[(1, 4, 5, 1), (3, 4, 5, 1), (1, 4, 5, 3), (2, 4, 5, 3)]),

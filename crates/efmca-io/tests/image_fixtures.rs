@@ -132,6 +132,12 @@ fn a_stack_of_imagej() {
 }
 
 #[test]
+fn a_stack_of_imagej_may_have_one_directory() {
+    let image = load("imagej_one_directory.tif");
+    assert_eq!((image.values, image.metadata.sample), (stack(), SampleType::F32));
+}
+
+#[test]
 fn pages_that_differ_are_refused_by_number() {
     let error = refusal("sizes.tif");
     assert!(error.contains("page 1 has 4 rows x 9 columns, but page 0 5 rows x 9 columns"), "{error}");

@@ -40,7 +40,7 @@ fn valid_files() -> Vec<(&'static str, Vec<u8>)> {
 
 /// Files of other programs reach the parts of the readers that our own files do not need.
 fn foreign_files() -> Vec<(&'static str, Vec<u8>)> {
-    let files: [(&'static str, &[u8]); 14] = [
+    let files: [(&'static str, &[u8]); 15] = [
         ("palette.png", include_bytes!("../../tests/files/palette.png")),
         ("grey1.png", include_bytes!("../../tests/files/grey1.png")),
         ("tiled_deflate.tif", include_bytes!("../../tests/files/tiled_deflate.tif")),
@@ -50,6 +50,7 @@ fn foreign_files() -> Vec<(&'static str, Vec<u8>)> {
         ("packbits.tif", include_bytes!("../../tests/files/packbits.tif")),
         ("stack_big.tif", include_bytes!("../../tests/files/stack_big.tif")),
         ("palette.tif", include_bytes!("../../tests/files/palette.tif")),
+        ("imagej_one_directory.tif", include_bytes!("../../tests/files/imagej_one_directory.tif")),
         ("grey1.tif", include_bytes!("../../tests/files/grey1.tif")),
         ("big_fortran.npy", include_bytes!("../../tests/files/big_fortran.npy")),
         ("two.npz", include_bytes!("../../tests/files/two.npz")),

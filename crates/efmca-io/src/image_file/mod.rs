@@ -1,7 +1,7 @@
 //! Images as scientists have them: PNG, TIFF, NPY, NPZ and FITS.
 //!
 //! [`read`] gives the numbers of a file as they are in it, without scaling, clipping or gamma, and
-//! what else the file says; [`write`] makes a file that looks like it.
+//! what else the file says; [`write()`] makes a file that looks like it.
 //!
 //! ```
 //! use efmca_io::image_file::{ReadOptions, WriteOptions, read, write};

@@ -57,7 +57,7 @@ pub struct Written {
     pub remarks: Vec<String>,
 }
 
-/// The type of number that [`write`] chooses: for PNG that of the file to look like if PNG has it,
+/// The type of number that [`write()`] chooses: for PNG that of the file to look like if PNG has it,
 /// else 16 bits; for the other formats f64 if that file has it, else f32.
 pub fn default_sample(format: Format, like: Option<&Metadata>) -> SampleType {
     use SampleType::{Bool, F32, F64, U1, U2, U4, U8, U16};

@@ -91,3 +91,6 @@ with open("scaled_blank.fits", "wb") as file:
 fits.CompImageHDU(wide).writeto("tile_compressed.fits", overwrite=True)
 with open("u16.fits", "rb") as file, gzip.GzipFile("u16.fits.gz", "wb", mtime=0) as packed:
     packed.write(file.read())
+
+# As ImageJ writes stacks of more than 4 GB: one directory for all pages.
+tifffile.imwrite("imagej_one_directory.tif", stack, imagej=True, metadata={"axes": "ZYX"}, truncate=True)

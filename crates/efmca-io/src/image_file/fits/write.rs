@@ -86,8 +86,12 @@ fn card(keyword: &str, value: &str, comment: &str) -> String {
     format!("{text:CARD$}").chars().take(CARD).collect()
 }
 
-/// A number as FITS wants it, with a point and all digits.
+/// A number as FITS wants it, with all digits, and whole where it can be: offsets of unsigned types
+/// have to be.
 fn real(value: f64) -> String {
+    if value == value.trunc() && value.abs() < 1e19 {
+        return format!("{value:.0}");
+    }
     let text = format!("{value:?}").replace('e', "E");
     match text.split_once('E') {
         Some((digits, exponent)) if !digits.contains('.') => format!("{digits}.0E{exponent}"),

@@ -50,13 +50,14 @@ pub(crate) fn read(bytes: &[u8], limit: u64) -> Result<Decoded, Fault> {
         page.check_size(pages.len() + 1, limit)?;
         pages.push(page);
     }
-    check_imagej(first_directory, pages.len())?;
+    add_imagej_pages(&file, first_directory, &mut pages, limit)?;
 
     let first = &pages[0];
     let channels = first.channels();
     let mut values = Vec::new();
     let mut inexact = 0;
-    for (page, (number, _)) in pages.iter().zip(&chosen) {
+    for (index, page) in pages.iter().enumerate() {
+        let number = chosen.get(index).map_or(index, |(number, _)| *number);
         inexact += pixels::read(&file, page, limit, &mut values).map_err(|fault| fault.at(format!("page {number}")))?;
     }
     if inexact > 0 {
@@ -89,17 +90,30 @@ pub(crate) fn read(bytes: &[u8], limit: u64) -> Result<Decoded, Fault> {
     Ok(Decoded { array, axes: Some(axes), colour: Some(colour), metadata, remarks })
 }
 
-/// ImageJ writes stacks of more than 4 GB with one directory, and says the number of pages in text.
-fn check_imagej(directory: &Directory<'_>, pages: usize) -> Result<(), Fault> {
+/// ImageJ writes stacks of more than 4 GB with one directory: it says the number of pages in the
+/// description, and they follow each other without gaps.
+fn add_imagej_pages(
+    file: &File<'_>,
+    directory: &Directory<'_>,
+    pages: &mut Vec<Page>,
+    limit: u64,
+) -> Result<(), Fault> {
     let description = directory.text(tag::IMAGE_DESCRIPTION).unwrap_or_default();
     let said = description.lines().find_map(|line| line.strip_prefix("images=")?.trim().parse::<usize>().ok());
-    match said {
-        Some(said) if description.starts_with("ImageJ=") && said > pages => Err(Fault::new(
-            format!("its description says {said} images, and there are directories for {pages} only"),
-            "save it in ImageJ as an image sequence, or as BigTIFF",
-        )),
-        _ => Ok(()),
-    }
+    let said = said.filter(|said| description.starts_with("ImageJ=") && *said > pages.len());
+    let Some(said) = said else {
+        return Ok(());
+    };
+    pages[0].check_size(said, limit)?;
+    let following = (1..said).map(|number| pages[0].following(file, number as u64)).collect::<Option<Vec<Page>>>();
+    let Some(following) = following.filter(|_| pages.len() == 1) else {
+        return Err(Fault::new(
+            format!("its description says {said} images, and there are {} only", pages.len()),
+            "save it again in ImageJ, or leave the description out",
+        ));
+    };
+    pages.extend(following);
+    Ok(())
 }
 
 /// What the first page says besides its pixels.
@@ -113,8 +127,7 @@ fn describe(directory: &Directory<'_>, metadata: &mut Metadata) {
             }
         }
         let kept = lines.join("\n");
-        // A line break was added before the first note.
-        let kept = if metadata.notes.is_empty() { kept.as_str() } else { kept.trim_end_matches('\n') };
+        let kept = kept.trim_end_matches('\n');
         if !kept.is_empty() {
             metadata.text.push(("Description".to_owned(), kept.to_owned()));
         }

@@ -1,12 +1,13 @@
 //! What a directory says about the pixels of a page.
 
-use super::super::fault::{CONVERT, Fault, count_within};
+use super::super::fault::{CONVERT, Fault, count_within, part};
 use super::super::sample_type::SampleType;
 use super::compression::Compression;
 use super::directory::{Directory, File, tag};
 use super::predictor::Predictor;
 
 /// How the pixels of a page are stored.
+#[derive(Clone)]
 pub(super) struct Page {
     pub(super) width: usize,
     pub(super) height: usize,
@@ -129,6 +130,17 @@ impl Page {
     /// The numbers of chunks across and down.
     pub(super) fn chunks(&self) -> (usize, usize) {
         (self.width.div_ceil(self.chunk.0), self.height.div_ceil(self.chunk.1))
+    }
+
+    /// The page that stands `number` pages behind this one without a directory, if the pixels are not
+    /// compressed and the file has them.
+    pub(super) fn following(&self, file: &File<'_>, number: u64) -> Option<Self> {
+        let bits = self.bits.is_multiple_of(8) && self.compression == Compression::None && !self.tiled && !self.planar;
+        let length = (self.width * self.samples * self.bits / 8 * self.height) as u64;
+        let start = *self.offsets.first().filter(|_| bits)?;
+        let offset = start.checked_add(length.checked_mul(number)?)?;
+        part(file.bytes, offset, length)?;
+        Some(Self { offsets: vec![offset], lengths: vec![length], chunk: (self.width, self.height), ..self.clone() })
     }
 
     /// Refuses a stack of so many pages that its numbers need more than `limit` bytes.

@@ -18,9 +18,13 @@ pub(crate) fn write(content: &Content<'_>, remarks: &mut Vec<String>) -> Result<
     writer.header();
     let text = Texts::of(content, remarks);
     let mut link = writer.bytes.len() - writer.wide();
-    for (number, page) in content.stored.outer_iter().enumerate() {
-        let offset = writer.bytes.len() as u64;
-        encode(content.sample, ByteOrder::Little, page.iter().copied(), &mut writer.bytes)?;
+    writer.align();
+    let start = writer.bytes.len() as u64;
+    // All pixels stand before all directories: programs that know stacks of ImageJ find the pages by
+    // counting bytes.
+    encode(content.sample, ByteOrder::Little, content.stored.iter().copied(), &mut writer.bytes)?;
+    for number in 0..pages {
+        let offset = start + number as u64 * page_bytes;
         let mut entries = layout(content, rows, columns, channels, offset, page_bytes);
         if number == 0 {
             entries.extend(text.entries());
@@ -155,11 +159,14 @@ impl Texts {
         if let Some(like) = content.like {
             texts.software = like.text("Software").map(str::to_owned);
             let description = like.text("Description").unwrap_or_default();
-            // OME-XML says the type of the numbers, and all of these say the number of pages.
+            // OME-XML says the type of the numbers, tifffile the order of the axes (which is ours for
+            // grey only), and all of these the number of pages.
             let says_type = description.starts_with('<');
-            let says_size = says_type || description.starts_with('{') || description.starts_with("ImageJ=");
-            let same_type = like.sample == content.sample;
-            let true_still = (content.same_size || !says_size) && (same_type || !says_type);
+            let says_axes = description.starts_with("{\"shape\"");
+            let says_size = says_type || says_axes || description.starts_with("ImageJ=");
+            let true_still = (content.same_size || !says_size)
+                && (like.sample == content.sample || !says_type)
+                && (content.stored.dim().3 == 1 || !says_axes);
             if true_still {
                 texts.description = description.to_owned();
             } else {
