@@ -1,5 +1,6 @@
 //! The errors of this crate.
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 /// What can go wrong when a file is read or written or a drawing is made.
@@ -185,4 +186,14 @@ pub enum IoError {
         /// What the drawing library said.
         reason: String,
     },
+}
+
+/// What a user can do about an error of this kind when a file is read.
+pub(crate) fn hint_for_reading(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::NotFound => "check that the path is right",
+        ErrorKind::PermissionDenied => "check that you may read it",
+        ErrorKind::IsADirectory => "that path is a folder: give the name of a file in it",
+        _ => "check that the path is right and that the file can be read",
+    }
 }

@@ -79,6 +79,18 @@ fn alpha_is_kept_apart() {
     assert_eq!((image.values, image.metadata.colour), (rgb(), Colour::Rgb));
     assert_eq!(image.metadata.alpha.unwrap().insert_axis(ndarray::Axis(3)), grey());
 
+    // One grey is transparent.
+    let image = load("grey_key.png");
+    assert_eq!((image.values, image.metadata.colour), (grey(), Colour::Grey));
+    let key = grey().map(|value| if *value == 57.0 { 0.0 } else { 255.0 });
+    assert_eq!(image.metadata.alpha.unwrap().insert_axis(ndarray::Axis(3)), key);
+
+    // Colour n of the palette has alpha n, up to 199.
+    let image = load("palette_alpha.png");
+    assert_eq!(image.metadata.colour, Colour::Rgb);
+    let alpha = grey().map(|value| if *value < 200.0 { *value } else { 255.0 });
+    assert_eq!(image.metadata.alpha.unwrap().insert_axis(ndarray::Axis(3)), alpha);
+
     let image = load("rgb_alpha_tiles_planar.tif");
     assert_eq!((image.values, image.metadata.colour), (ramp((1, 40, 50, 3), 251), Colour::Rgb));
     assert_eq!(image.metadata.alpha.unwrap().insert_axis(ndarray::Axis(3)), wide().map(|value| value % 251.0));

@@ -40,8 +40,10 @@ fn valid_files() -> Vec<(&'static str, Vec<u8>)> {
 
 /// Files of other programs reach the parts of the readers that our own files do not need.
 fn foreign_files() -> Vec<(&'static str, Vec<u8>)> {
-    let files: [(&'static str, &[u8]); 15] = [
+    let files: [(&'static str, &[u8]); 17] = [
         ("palette.png", include_bytes!("../../tests/files/palette.png")),
+        ("palette_alpha.png", include_bytes!("../../tests/files/palette_alpha.png")),
+        ("grey_key.png", include_bytes!("../../tests/files/grey_key.png")),
         ("grey1.png", include_bytes!("../../tests/files/grey1.png")),
         ("tiled_deflate.tif", include_bytes!("../../tests/files/tiled_deflate.tif")),
         ("lzw_predictor.tif", include_bytes!("../../tests/files/lzw_predictor.tif")),
@@ -105,6 +107,20 @@ fn every_byte_can_be_wrong() {
             }
         }
         assert!(!name.is_empty());
+    }
+}
+
+/// Numbers of headers at the ends of what they can be.
+#[test]
+fn every_number_can_be_extreme() {
+    for (_, bytes) in valid_files().into_iter().chain(foreign_files()) {
+        for at in 0..bytes.len().min(2000).saturating_sub(4) {
+            for extreme in [0_u32, 1, 0x7fff_ffff, 0x8000_0000, u32::MAX] {
+                let mut changed = bytes.clone();
+                changed[at..at + 4].copy_from_slice(&extreme.to_le_bytes());
+                look_at(&changed);
+            }
+        }
     }
 }
 

@@ -129,14 +129,16 @@ impl Pixels {
         Ok(Self { values, channels, alpha: channels == 4, sample: SampleType::U8 })
     }
 
-    /// Alpha from the one colour that is transparent.
+    /// Alpha from the one colour that is transparent, of which the library gives one byte for each
+    /// channel, or two where there are 16 bits.
     fn keyed(self, key: &[u8]) -> Self {
-        let (key, _) = key.as_chunks::<2>();
-        let key: Vec<f64> = key.iter().map(|value| f64::from(u16::from_be_bytes(*value))).collect();
+        let mut colour = Vec::new();
+        decode(self.sample, ByteOrder::Big, key, &mut colour);
         let opaque = self.sample.range().1;
         let pixels = self.values.chunks_exact(self.channels);
-        let values =
-            pixels.flat_map(|pixel| pixel.iter().copied().chain([if pixel == key { 0.0 } else { opaque }])).collect();
+        let values = pixels
+            .flat_map(|pixel| pixel.iter().copied().chain([if pixel == colour { 0.0 } else { opaque }]))
+            .collect();
         Self { values, channels: self.channels + 1, alpha: true, sample: self.sample }
     }
 }

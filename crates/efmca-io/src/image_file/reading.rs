@@ -14,6 +14,7 @@ use super::format::{Format, Location};
 use super::metadata::{Colour, Metadata};
 use super::{fits, npy, npz, png_file, tiff};
 use crate::IoError;
+use crate::error::hint_for_reading;
 
 /// How a file is read.
 #[derive(Debug, Clone)]
@@ -84,8 +85,11 @@ pub fn read_mask(path: &Path, shape: (usize, usize, usize), options: &ReadOption
 
 /// The bytes of a file, unless there are more than `limit`.
 fn bytes_of(path: &Path, limit: u64) -> Result<Vec<u8>, IoError> {
-    let failed =
-        |source: std::io::Error| IoError::Read { path: path.to_path_buf(), hint: hint_for(source.kind()), source };
+    let failed = |source: std::io::Error| IoError::Read {
+        path: path.to_path_buf(),
+        hint: hint_for_reading(source.kind()),
+        source,
+    };
     let file = File::open(path).map_err(failed)?;
     if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
         return Err(failed(ErrorKind::IsADirectory.into()));
@@ -175,14 +179,4 @@ fn arrange(decoded: Decoded, options: &ReadOptions) -> Result<ImageFile, Fault> 
     metadata.axes = axes;
     metadata.shape = shape;
     Ok(ImageFile { values, metadata, remarks })
-}
-
-/// What a user can do about an error of this kind.
-fn hint_for(kind: ErrorKind) -> &'static str {
-    match kind {
-        ErrorKind::NotFound => "check that the path is right",
-        ErrorKind::PermissionDenied => "check that you may read it",
-        ErrorKind::IsADirectory => "that path is a folder: give the name of a file in it",
-        _ => "check that the path is right and that the file can be read",
-    }
 }

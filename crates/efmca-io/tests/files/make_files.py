@@ -37,6 +37,9 @@ Image.fromarray((grey % 2 * 255).astype("u1")).convert("1").save("grey1.png")
 Image.fromarray(np.dstack([grey, grey // 2])).save("grey_alpha.png")
 Image.fromarray(np.dstack([rgb, grey])).save("rgba.png")
 
+Image.fromarray(grey).save("grey_key.png", transparency=57)
+Image.fromarray(grey).convert("P").save("palette_alpha.png", transparency=bytes(range(0, 200)))
+
 # TIFF
 tifffile.imwrite("planar.tif", np.moveaxis(rgb, -1, 0), photometric="rgb", planarconfig="separate")
 tifffile.imwrite("stack_big.tif", stack, bigtiff=True, byteorder=">", photometric="minisblack", metadata=None)

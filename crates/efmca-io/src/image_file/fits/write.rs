@@ -15,6 +15,9 @@ pub(crate) fn write(content: &Content<'_>, remarks: &mut Vec<String>) -> Result<
     // Rows and columns have to be the fastest axes for programs to show them.
     let keeps_axes = content.like.is_some_and(|like| like.axes.ends_in_rows_and_columns());
     let array = if keeps_axes { content.array("cyx") } else { content.usual("cyx") };
+    if content.has_alpha {
+        remarks.push("FITS does not know alpha: it is the last plane".to_owned());
+    }
     let (stored, offset) = with_offset(content.sample).unwrap_or((content.sample, 0.0));
     let bitpix = match stored {
         SampleType::U8 => 8,

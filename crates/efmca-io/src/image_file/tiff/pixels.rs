@@ -126,3 +126,17 @@ fn look_up(palette: &[u64], values: &mut Vec<f64>, start: usize) -> Result<(), F
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_any_bits_are_found() {
+        let row = [0b1010_1011, 0b1100_1101, 0b1110_1111];
+        assert_eq!([0, 12].map(|start| bits_at(&row, start, 12)), [0b1010_1011_1100, 0b1101_1110_1111]);
+        assert_eq!([0, 1, 2, 3].map(|start| bits_at(&row, start, 1)), [1, 0, 1, 0]);
+        assert_eq!([0, 4, 8].map(|start| bits_at(&row, start, 4)), [0b1010, 0b1011, 0b1100]);
+        assert_eq!(bits_at(&row, 3, 10), 0b01_0111_1001);
+    }
+}
