@@ -63,6 +63,10 @@ fn png_of_pillow() {
     assert_eq!(image.values, grey().map(|value| value % 2.0));
     assert_eq!(image.metadata.sample, SampleType::U1);
 
+    assert_eq!(load("interlaced.png").values, grey());
+    let image = load("interlaced2.png");
+    assert_eq!((image.values, image.metadata.sample), (grey().map(|value| value % 4.0), SampleType::U2));
+
     let image = load("palette.png");
     assert_eq!(image.metadata.colour, Colour::Rgb);
     assert_eq!(image.values, Array4::from_shape_fn((1, 5, 9, 3), |(_, y, x, _)| grey()[[0, y, x, 0]]));

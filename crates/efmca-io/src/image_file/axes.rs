@@ -145,7 +145,7 @@ impl Axes {
         let whole = (extent(&[Axis::Page]), extent(&[Axis::Row]), extent(&[Axis::Column]), channels);
         let contradiction = || Fault::damaged(format!("its values do not fill the shape {shape:?}"));
         let ordered = array.permuted_axes(IxDyn(&self.order()));
-        let ordered = ordered.as_standard_layout().into_owned();
+        let ordered = if ordered.is_standard_layout() { ordered } else { ordered.as_standard_layout().into_owned() };
         let mut values = ordered.into_shape_with_order(whole).map_err(|_| contradiction())?;
         if !self.has_alpha() {
             return Ok((values, None));

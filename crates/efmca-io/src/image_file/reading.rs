@@ -25,7 +25,8 @@ pub struct ReadOptions {
     /// columns are pages.
     pub axes: Option<Axes>,
     /// The largest number of bytes for a file, and for its values as doubles; 4 GiB by default. A
-    /// header that promises more is an error and takes no memory.
+    /// header that promises more is an error and takes no memory. On the way the file, its unpacked
+    /// bytes and a second copy of the values may be in memory, too.
     pub memory_limit: u64,
 }
 

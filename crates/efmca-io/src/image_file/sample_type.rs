@@ -196,6 +196,7 @@ pub(crate) fn encode(
             }
         };
     }
+    bytes.reserve(values.size_hint().0.saturating_mul(sample.bytes()));
     match sample {
         SampleType::Bool | SampleType::U1 | SampleType::U2 | SampleType::U4 | SampleType::U8 => numbers!(u8),
         SampleType::I8 => numbers!(i8),

@@ -8,6 +8,8 @@ value[p, y, x, c] = (p * 1000 + y * 50 + x * 7 + c * 3) % modulus, plus what the
 """
 
 import gzip
+import struct
+import zlib
 
 import numpy as np
 import tifffile
@@ -39,6 +41,28 @@ Image.fromarray(np.dstack([rgb, grey])).save("rgba.png")
 
 Image.fromarray(grey).save("grey_key.png", transparency=57)
 Image.fromarray(grey).convert("P").save("palette_alpha.png", transparency=bytes(range(0, 200)))
+
+
+
+def interlaced(path, values, bits):
+    """A grey PNG in seven passes (Adam7), which Pillow does not write."""
+    rows = b""
+    for y0, x0, dy, dx in [(0, 0, 8, 8), (0, 4, 8, 8), (4, 0, 8, 4), (0, 2, 4, 4), (2, 0, 4, 2), (0, 1, 2, 2), (1, 0, 2, 1)]:
+        part = values[y0::dy, x0::dx]
+        for row in part if part.size else []:
+            packed = "".join(f"{value:0{bits}b}" for value in row)
+            packed += "0" * (-len(packed) % 8)
+            rows += b"\0" + bytes(int(packed[i:i + 8], 2) for i in range(0, len(packed), 8))
+    chunks = [(b"IHDR", struct.pack(">IIBBBBB", values.shape[1], values.shape[0], bits, 0, 0, 0, 1)),
+              (b"IDAT", zlib.compress(rows)), (b"IEND", b"")]
+    with open(path, "wb") as file:
+        file.write(b"\x89PNG\r\n\x1a\n")
+        for kind, data in chunks:
+            file.write(struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)))
+
+
+interlaced("interlaced.png", grey, 8)
+interlaced("interlaced2.png", grey % 4, 2)
 
 # TIFF
 tifffile.imwrite("planar.tif", np.moveaxis(rgb, -1, 0), photometric="rgb", planarconfig="separate")
