@@ -12,9 +12,15 @@ const LARGEST_CLASSIC: u64 = u32::MAX as u64 - (64 << 20);
 
 /// The bytes of a TIFF file.
 pub(crate) fn write(content: &Content<'_>, remarks: &mut Vec<String>) -> Result<Vec<u8>, Fault> {
+    let bytes = content.stored.len() as u64 * content.sample.bytes() as u64;
+    write_as(content, bytes > LARGEST_CLASSIC, remarks)
+}
+
+/// As [`write`], BigTIFF or not.
+fn write_as(content: &Content<'_>, big: bool, remarks: &mut Vec<String>) -> Result<Vec<u8>, Fault> {
     let (pages, rows, columns, channels) = content.stored.dim();
     let page_bytes = (rows * columns * channels * content.sample.bytes()) as u64;
-    let mut writer = Writer { bytes: Vec::new(), big: page_bytes.saturating_mul(pages as u64) > LARGEST_CLASSIC };
+    let mut writer = Writer { bytes: Vec::new(), big };
     writer.header();
     let text = Texts::of(content, remarks);
     let mut link = writer.bytes.len() - writer.wide();
@@ -287,7 +293,31 @@ impl Writer {
 
 #[cfg(test)]
 mod tests {
+    use super::super::read;
     use super::*;
+    use ndarray::Array4;
+
+    #[test]
+    fn both_kinds_of_files_are_read_back() {
+        let content = Content {
+            stored: Array4::from_shape_fn((3, 4, 5, 3), |(p, y, x, c)| (100 * p + 20 * y + 3 * x + c) as f64 + 0.5),
+            has_alpha: false,
+            sample: SampleType::F64,
+            colour: Colour::Rgb,
+            scale: None,
+            notes: vec![("peak".into(), "2".into())],
+            like: None,
+            same_size: false,
+            array: None,
+        };
+        for (big, magic) in [(false, b"II*\0"), (true, b"II+\0")] {
+            let bytes = write_as(&content, big, &mut Vec::new()).unwrap();
+            assert!(bytes.starts_with(magic));
+            let decoded = read(&bytes, 1 << 20).unwrap();
+            assert_eq!(decoded.array, content.stored.clone().into_dyn());
+            assert_eq!(decoded.metadata.note("peak"), Some("2"));
+        }
+    }
 
     #[test]
     fn fractions_are_found_again() {
