@@ -1,5 +1,6 @@
 //! The errors of this crate.
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 /// What can go wrong when a file is read or written or a drawing is made.
@@ -51,6 +52,71 @@ pub enum IoError {
         path: PathBuf,
         /// What the encoder said.
         reason: String,
+    },
+    /// A file does not hold an image that can be read.
+    #[error("cannot read an image from {}: {problem}; {hint}", .path.display())]
+    NotAnImage {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it, and where.
+        problem: String,
+        /// What to do about it.
+        hint: &'static str,
+    },
+    /// A file that exists would be overwritten.
+    #[error("{} exists already; choose another name, or allow it to be overwritten", .path.display())]
+    Exists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The name of a file does not say which image format it should have.
+    #[error("the name {} does not say which format to write; end it in {known}", .path.display())]
+    UnknownExtension {
+        /// The file.
+        path: PathBuf,
+        /// The endings that are known.
+        known: &'static str,
+    },
+    /// A format has no place for these values.
+    #[error("cannot write this image to {}: {problem}; {hint}", .path.display())]
+    CannotHold {
+        /// The file.
+        path: PathBuf,
+        /// What does not fit.
+        problem: String,
+        /// What to do about it.
+        hint: &'static str,
+    },
+    /// A value has no place in the type of number that is to be written.
+    #[error(
+        "cannot write {} as {sample}: the value {value} at {place} {problem}; {hint}", .path.display()
+    )]
+    Unstorable {
+        /// The file.
+        path: PathBuf,
+        /// The name of the type.
+        sample: &'static str,
+        /// The value.
+        value: f64,
+        /// Page, row, column and channel of the first such value, from 0.
+        place: String,
+        /// Why it has no place.
+        problem: String,
+        /// What to do about it.
+        hint: &'static str,
+    },
+    /// An image has another size than the one it belongs to.
+    #[error(
+        "{} has {} page(s) of {} rows x {} columns but {} page(s) of {} rows x {} columns are needed; \
+         give a file of the same size", .path.display(), .found.0, .found.1, .found.2, .needed.0, .needed.1, .needed.2
+    )]
+    ImageSize {
+        /// The file.
+        path: PathBuf,
+        /// Its pages, rows and columns.
+        found: (usize, usize, usize),
+        /// The pages, rows and columns that are needed.
+        needed: (usize, usize, usize),
     },
     /// There is nothing to draw.
     #[error("there is no {what} to draw; give at least one")]
@@ -120,4 +186,14 @@ pub enum IoError {
         /// What the drawing library said.
         reason: String,
     },
+}
+
+/// What a user can do about an error of this kind when a file is read.
+pub(crate) fn hint_for_reading(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::NotFound => "check that the path is right",
+        ErrorKind::PermissionDenied => "check that you may read it",
+        ErrorKind::IsADirectory => "that path is a folder: give the name of a file in it",
+        _ => "check that the path is right and that the file can be read",
+    }
 }

@@ -1,8 +1,10 @@
-//! Files and drawings for efmca: pictures of learned causes, drawings in a terminal, figures, model
-//! files, and writing files so that a reader never sees half of one.
+//! Files and drawings for efmca: images as scientists have them ([`image_file`]), pictures of learned
+//! causes, drawings in a terminal, figures, model files, and writing files so that a reader never
+//! sees half of one.
 
 mod error;
 mod figure;
+pub mod image_file;
 mod model_file;
 mod picture;
 mod terminal;

@@ -4,13 +4,13 @@
 //! `backgroundL`, all of 64 bits.
 
 use std::collections::HashMap;
-use std::io::ErrorKind;
 use std::path::Path;
 
 use efmca::Model;
 use efmca::model::Tensor;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 
+use crate::error::hint_for_reading;
 use crate::{IoError, write_atomically};
 
 /// The only key of the metadata. The library keeps the keys in a hash map, so that two of them would
@@ -68,7 +68,7 @@ pub fn write_model(path: &Path, model: &Model) -> Result<(), IoError> {
 pub fn read_model(path: &Path) -> Result<Model, IoError> {
     let bytes = std::fs::read(path).map_err(|source| IoError::Read {
         path: path.to_path_buf(),
-        hint: hint_for(source.kind()),
+        hint: hint_for_reading(source.kind()),
         source,
     })?;
     decode(&bytes).map_err(|problem| IoError::NotAModel { path: path.to_path_buf(), problem })
@@ -105,16 +105,6 @@ fn numbers(name: &str, view: &TensorView<'_>) -> Result<Tensor, String> {
     let (values, _) = view.data().as_chunks::<NUMBER>();
     let values = values.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect();
     Ok(Tensor { name: name.to_owned(), shape: view.shape().to_vec(), values })
-}
-
-/// What a user can do about an error of this kind.
-fn hint_for(kind: ErrorKind) -> &'static str {
-    match kind {
-        ErrorKind::NotFound => "check that the path is right",
-        ErrorKind::PermissionDenied => "check that you may read it",
-        ErrorKind::IsADirectory => "that path is a folder: give the name of a file in it",
-        _ => "check that the path is right and that the file can be read",
-    }
 }
 
 #[cfg(test)]

@@ -43,7 +43,7 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), IoError> {
 }
 
 /// What a user can do about an error of this kind.
-fn hint_for(kind: ErrorKind) -> &'static str {
+pub(crate) fn hint_for(kind: ErrorKind) -> &'static str {
     match kind {
         ErrorKind::PermissionDenied => "check that you may write in that folder, or choose another one",
         ErrorKind::ReadOnlyFilesystem => "choose a folder on a disk that can be written",
