@@ -146,9 +146,12 @@ fn bounds(fit: &Fit) -> Vec<f64> {
     fit.history.iter().map(|step| step.bound).chain([fit.log_likelihood]).collect()
 }
 
-fn never_falls(bounds: &[f64], what: &str) {
+/// In single precision a state may be scored alone in one E-step and together with other rows in the next, which adds its
+/// terms in another order: a bound may then fall by that rounding.
+fn never_falls(bounds: &[f64], precision: Precision, what: &str) {
+    let slack = if precision == Precision::Double { 1e-12 } else { 1e-7 };
     for pair in bounds.windows(2) {
-        assert!(pair[1] >= pair[0] - 1e-12 * pair[0].abs(), "{what}: {} then {}", pair[0], pair[1]);
+        assert!(pair[1] >= pair[0] - slack * (1.0 + pair[0].abs()), "{what}: {} then {}", pair[0], pair[1]);
     }
 }
 
@@ -178,7 +181,7 @@ proptest! {
             let truncation = truncation.clone().precision(precision);
             let fit = e_steps(&model, 6).seed(seed).truncated(truncation).fit(&y).unwrap();
             let what = format!("{} {name} {precision:?}", family.spec());
-            never_falls(&bounds(&fit), &what);
+            never_falls(&bounds(&fit), precision, &what);
             let last = fit.log_likelihood;
             prop_assert!(last <= likelihood + slack * (1.0 + likelihood.abs()), "{}: {} above {}", what, last, likelihood);
             let sets = fit.sets.unwrap();
@@ -210,7 +213,7 @@ fn the_bound_never_falls_with_many_causes() {
                     Truncation::new(20).proposals(vec![proposal.clone()]).generations(2).precision(precision);
                 let fit = e_steps(&model, 5).truncated(truncation).fit(&y).unwrap();
                 let what = format!("{causes} {pi} {name} {precision:?}");
-                never_falls(&bounds(&fit), &what);
+                never_falls(&bounds(&fit), precision, &what);
                 // the bound is what the states of the sets give, by the definition
                 let sets = fit.sets.unwrap();
                 let mut expected = 0.0;
