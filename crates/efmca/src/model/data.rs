@@ -1,6 +1,8 @@
 //! Where rows of data come from.
 
-use ndarray::{Array2, ArrayBase, Ix2};
+use std::ops::Range;
+
+use ndarray::{Array2, ArrayBase, ArrayView4, Axis, Ix2};
 
 use super::{Columns, Statistics};
 use crate::error::{Error, Result};
@@ -40,58 +42,68 @@ where
     }
 }
 
-/// All patches of an image, one for each position, read from the image and not copied.
+/// The patches of an image, one for each position, read from the image and not copied.
 #[derive(Debug, Clone)]
 pub struct Patches {
-    image: Array2<f64>,
+    /// Pages, channels, rows and columns, in this order.
+    pixels: Vec<f64>,
     geometry: Geometry,
 }
 
 /// Where the patches of an image lie: row $n$ of the data is the patch whose upper left pixel is the $n$-th position,
-/// counted along the image's rows, and column $d$ its $d$-th pixel.
+/// counted along the image's rows and then page by page; column $d$ is its $d$-th pixel, channel by channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Geometry {
+    pages: usize,
+    channels: usize,
     image: (usize, usize),
     patch: (usize, usize),
+    stride: usize,
 }
 
 impl Patches {
     /// The patches of `patch` (rows, columns) pixels of `image`, NaN where a pixel is missing.
     pub fn new(image: Array2<f64>, patch: (usize, usize)) -> Result<Patches> {
-        if image.is_empty() {
-            return Err(Error::EmptyData { rows: image.nrows(), columns: image.ncols() });
+        let stack = image.view().insert_axis(Axis(0)).insert_axis(Axis(3));
+        Patches::of_stack(stack, patch)
+    }
+
+    /// The patches of all pages of a stack (pages, rows, columns, channels), with all channels in each patch.
+    pub fn of_stack(stack: ArrayView4<'_, f64>, patch: (usize, usize)) -> Result<Patches> {
+        let (pages, rows, columns, channels) = stack.dim();
+        if stack.is_empty() {
+            return Err(Error::EmptyData { rows, columns });
         }
         let fits = |patch: usize, image: usize| patch > 0 && patch <= image;
-        if !fits(patch.0, image.nrows()) || !fits(patch.1, image.ncols()) {
+        if !fits(patch.0, rows) || !fits(patch.1, columns) {
             return Err(Error::shape(
                 "patch size",
-                format!("1 x 1 to {} x {} pixels, the size of the image", image.nrows(), image.ncols()),
+                format!("1 x 1 to {rows} x {columns} pixels, the size of the image"),
                 format!("{} x {}", patch.0, patch.1),
             ));
         }
-        let geometry = Geometry { image: image.dim(), patch };
-        Ok(Patches { image: image.as_standard_layout().to_owned(), geometry })
+        let pixels = stack.permuted_axes([0, 3, 1, 2]).iter().copied().collect();
+        Ok(Patches { pixels, geometry: Geometry { pages, channels, image: (rows, columns), patch, stride: 1 } })
     }
 
-    /// The image.
-    pub fn image(&self) -> &Array2<f64> {
-        &self.image
+    /// Only every `stride`-th position in each direction.
+    pub fn stride(mut self, stride: usize) -> Patches {
+        self.geometry.stride = stride.max(1);
+        self
     }
 }
 
 impl Data for Patches {
     fn n(&self) -> usize {
-        self.geometry.down() * self.geometry.across()
+        self.geometry.n()
     }
 
     fn d(&self) -> usize {
-        self.geometry.patch.0 * self.geometry.patch.1
+        self.geometry.d()
     }
 
     fn read_row(&self, n: usize, y: &mut [f64]) {
-        if let Some(pixels) = self.image.as_slice() {
-            self.geometry.cut(n, pixels, y);
-        }
+        self.geometry.cut(n, &self.pixels, y);
     }
 
     fn geometry(&self) -> Option<Geometry> {
@@ -102,12 +114,22 @@ impl Data for Patches {
 impl Geometry {
     /// Positions along an image row.
     pub fn across(&self) -> usize {
-        self.image.1 - self.patch.1 + 1
+        (self.image.1 - self.patch.1) / self.stride + 1
     }
 
     /// Positions along an image column.
     pub fn down(&self) -> usize {
-        self.image.0 - self.patch.0 + 1
+        (self.image.0 - self.patch.0) / self.stride + 1
+    }
+
+    /// $N$, the number of patches.
+    pub fn n(&self) -> usize {
+        self.pages * self.down() * self.across()
+    }
+
+    /// $D$, the number of pixels of a patch, in all channels.
+    pub fn d(&self) -> usize {
+        self.patch.0 * self.patch.1 * self.channels
     }
 
     /// The size of the image in rows and columns.
@@ -120,35 +142,64 @@ impl Geometry {
         self.patch
     }
 
-    pub(crate) fn pixels(&self) -> usize {
-        self.image.0 * self.image.1
+    /// The number of pages and of channels.
+    pub fn pages_and_channels(&self) -> (usize, usize) {
+        (self.pages, self.channels)
     }
 
-    /// The pixel of column `d` in patch `n`, counted along the image's rows.
+    /// The number of pixels in all pages and channels.
+    pub fn pixels(&self) -> usize {
+        self.pages * self.channels * self.image.0 * self.image.1
+    }
+
+    /// The first pixel of patch `n` in its first channel.
+    #[inline(always)]
+    fn first(&self, n: usize) -> usize {
+        let (line, x) = (n / self.across(), n % self.across());
+        let (page, y) = (line / self.down(), line % self.down());
+        (page * self.channels * self.image.0 + y * self.stride) * self.image.1 + x * self.stride
+    }
+
+    /// The pixel of column `d` in patch `n`, counted by page, channel, row and column.
     pub fn pixel(&self, n: usize, d: usize) -> usize {
-        let (y, x) = (n / self.across() + d / self.patch.1, n % self.across() + d % self.patch.1);
-        y * self.image.1 + x
+        let size = self.patch.0 * self.patch.1;
+        let (channel, inside) = (d / size, d % size);
+        self.first(n) + (channel * self.image.0 + inside / self.patch.1) * self.image.1 + inside % self.patch.1
+    }
+
+    /// Calls `see` with each line of patch `n`: the columns that it is, and the pixels.
+    #[inline(always)]
+    pub(crate) fn each_line(&self, n: usize, mut see: impl FnMut(Range<usize>, Range<usize>)) {
+        let first = self.first(n);
+        for line in 0..self.channels * self.patch.0 {
+            let (channel, y) = (line / self.patch.0, line % self.patch.0);
+            let (column, pixel) = (line * self.patch.1, first + (channel * self.image.0 + y) * self.image.1);
+            see(column..column + self.patch.1, pixel..pixel + self.patch.1);
+        }
     }
 
     /// Copies the pixels of patch `n` out of a plane.
     #[inline(always)]
     pub(crate) fn cut<T: Copy>(&self, n: usize, plane: &[T], patch: &mut [T]) {
-        let first = n / self.across() * self.image.1 + n % self.across();
-        for (line, to) in patch.chunks_exact_mut(self.patch.1).enumerate() {
+        self.each_line(n, |columns, pixels| {
             // a loop, because lines are short and a call for each would cost more than the copy
-            let from = &plane[first + line * self.image.1..][..to.len()];
-            to.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
-        }
+            patch[columns].iter_mut().zip(&plane[pixels]).for_each(|(to, from)| *to = *from);
+        });
     }
 
-    /// Patches that cover every pixel, without more overlap than is needed.
+    /// Patches that cover every pixel that is in any, without more overlap than is needed.
     pub(crate) fn covering_rows(&self) -> impl Iterator<Item = usize> {
         let steps = |positions: usize, patch: usize| {
-            (0..positions).filter(move |at| at % patch == 0 || at + 1 == positions).collect::<Vec<_>>()
+            let every = (patch / self.stride).max(1);
+            (0..positions).filter(move |at| at % every == 0 || at + 1 == positions).collect::<Vec<_>>()
         };
         let (down, across) = (steps(self.down(), self.patch.0), steps(self.across(), self.patch.1));
-        let width = self.across();
-        down.into_iter().flat_map(move |y| across.clone().into_iter().map(move |x| y * width + x))
+        let (width, height) = (self.across(), self.down());
+        (0..self.pages).flat_map(move |page| {
+            let across = across.clone();
+            let lines = down.clone().into_iter().map(move |y| (page * height + y) * width);
+            lines.flat_map(move |line| across.clone().into_iter().map(move |x| line + x))
+        })
     }
 }
 

@@ -119,7 +119,7 @@ impl<F: Float> Observations<F> {
         whiten: bool,
     ) -> Result<Self> {
         let (d, l_max, pixels) = (columns.d(), columns.l_max(), geometry.pixels());
-        let n = geometry.down() * geometry.across();
+        let n = geometry.n();
         let (mut t, mut there) = (vec![0.0; columns.k()], vec![true; d]);
         let mut frame = Frame::identity(columns);
         if whiten {
