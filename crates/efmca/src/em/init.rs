@@ -187,3 +187,18 @@ pub(super) fn weak_rows(statistics: &Statistics, average: &Array1<f64>) -> Array
 
 /// One row of this many is weak.
 const WEAK: usize = 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::family::family;
+
+    #[test]
+    fn noise_stays_inside_the_domain() -> crate::Result<()> {
+        let exponential = family("exponential")?;
+        assert_eq!(near_average(2.0, -1.5, &exponential), 0.5);
+        assert_eq!(near_average(2.0, -3.0, &exponential), 0.5);
+        assert!((near_average(0.9, 0.3, &family("bernoulli")?) - 0.975).abs() < 1e-12);
+        Ok(())
+    }
+}
