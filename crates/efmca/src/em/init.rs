@@ -64,9 +64,10 @@ pub(super) fn dictionaries(
 ) -> Array2<f64> {
     let mut w = Array2::zeros((h, statistics.columns.k()));
     let rows = statistics.weighty_rows();
+    let deviations = deviations(statistics, average);
     for mut row in w.outer_iter_mut() {
         let profile = match init {
-            Init::MeanNoise { scale } => mean_noise(*scale, statistics, average, &rows, rng),
+            Init::MeanNoise { scale } => mean_noise(*scale, statistics, average, &deviations, &rows, rng),
             Init::Rows { share } => {
                 let n = rows[rng.random_range(0..rows.len())];
                 let (t, there) = statistics.row(n);
@@ -83,6 +84,7 @@ fn mean_noise(
     scale: f64,
     statistics: &Statistics,
     average: &Array1<f64>,
+    deviations: &[f64],
     rows: &[usize],
     rng: &mut ChaCha8Rng,
 ) -> Array1<f64> {
@@ -90,7 +92,8 @@ fn mean_noise(
     for (d, family, span) in statistics.columns.iter() {
         if span.len() == 1 {
             let z: f64 = StandardNormal.sample(rng);
-            w[span.start] += scale * z * deviation(statistics, average, d, span.start);
+            let noise = scale * z * deviations[span.start];
+            w[span.start] = near_average(average[span.start], noise, family);
         } else {
             let count = (1.0 / (scale * scale)).ceil().clamp(1.0, rows.len() as f64) as usize;
             for _ in 0..count {
@@ -107,38 +110,95 @@ fn mean_noise(
     w
 }
 
-/// The standard deviation of statistic `k`, which belongs to column `d`.
-fn deviation(statistics: &Statistics, average: &Array1<f64>, d: usize, k: usize) -> f64 {
-    let (mut sum, mut count) = (0.0, 0.0);
-    for n in 0..statistics.n() {
-        let weight = statistics.weights[n] * statistics.present.as_ref().map_or(1.0, |present| present[[n, d]]);
-        sum += weight * (statistics.t[[n, k]] - average[k]).powi(2);
-        count += weight;
-    }
-    if count > 0.0 { (sum / count).sqrt() } else { 0.0 }
+/// The average plus noise, or as much of it as stays inside the domain. On its edge an entry would make rows impossible,
+/// and where values are mostly small and sometimes large, noise of a tenth of a deviation can get there.
+fn near_average(average: f64, noise: f64, family: &crate::family::SharedFamily) -> f64 {
+    let inside = |w: &f64| {
+        let mut projected = [*w];
+        family.project(&mut projected);
+        projected[0] == *w
+    };
+    let shares = (0..8).map(|halvings| average + noise * 0.5f64.powi(halvings));
+    shares.into_iter().find(inside).unwrap_or(average)
 }
 
-/// A starting background: the average of the weaker half of each column's values.
-pub(super) fn weak_half(statistics: &Statistics, average: &Array1<f64>) -> Array1<f64> {
-    let mut w = average.clone();
+/// The standard deviation of each statistic.
+fn deviations(statistics: &Statistics, average: &Array1<f64>) -> Vec<f64> {
+    let mut sums = vec![0.0; average.len()];
+    let mut counts = vec![0.0; average.len()];
+    for n in 0..statistics.n() {
+        for (d, _, span) in statistics.columns.iter() {
+            let weight = statistics.weights[n] * statistics.present.as_ref().map_or(1.0, |present| present[[n, d]]);
+            for k in span {
+                sums[k] += weight * (statistics.t[[n, k]] - average[k]).powi(2);
+                counts[k] += weight;
+            }
+        }
+    }
+    sums.iter().zip(&counts).map(|(sum, count)| if *count > 0.0 { (sum / count).sqrt() } else { 0.0 }).collect()
+}
+
+/// A starting background: the average of the weakest tenth of the rows, in which few causes or none are active.
+///
+/// The weakest values of each column would do where values are near their means. With much noise they are weaker than
+/// the background, and then a cause takes its place.
+pub(super) fn weak_rows(statistics: &Statistics, average: &Array1<f64>) -> Array1<f64> {
+    let rows = statistics.weighty_rows();
+    let mut strength = vec![(0.0, 0.0); rows.len()];
     for (d, family, span) in statistics.columns.iter() {
-        let there = |n: &usize| statistics.present.as_ref().is_none_or(|present| present[[*n, d]] > 0.0);
+        let there = |n: usize| statistics.present.as_ref().is_none_or(|present| present[[n, d]] > 0.0);
         // Mixed with the average, the statistics of a single value have a dominance that tells weak from strong.
         let dominance = |n: usize| {
             let mut entry: Vec<f64> = span.clone().map(|k| 0.5 * (statistics.t[[n, k]] + average[k])).collect();
             family.project(&mut entry);
             family.dominance(&entry)
         };
-        let mut rows: Vec<(f64, usize)> =
-            statistics.weighty_rows().into_iter().filter(there).map(|n| (dominance(n), n)).collect();
-        rows.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let half = &rows[..rows.len().div_ceil(2)];
-        for k in span.clone() {
-            let mean = half.iter().map(|(_, n)| statistics.t[[*n, k]]).sum::<f64>() / half.len().max(1) as f64;
-            // a tenth of the average keeps a half of equal values off the edge of the domain
-            w[k] = 0.9 * mean + 0.1 * average[k];
+        let found: Vec<Option<f64>> = rows.iter().map(|n| there(*n).then(|| dominance(*n))).collect();
+        let values = || found.iter().flatten();
+        let count = values().count().max(1) as f64;
+        let mean = values().sum::<f64>() / count;
+        let spread = values().map(|value| (value - mean).abs()).sum::<f64>() / count;
+        for ((sum, count), value) in strength.iter_mut().zip(&found) {
+            if let Some(value) = value
+                && spread > 0.0
+            {
+                *sum += (value - mean) / spread;
+                *count += 1.0;
+            }
+        }
+    }
+    let mut order: Vec<(f64, usize)> =
+        strength.iter().zip(&rows).map(|((sum, count), n)| (sum / f64::max(*count, 1.0), *n)).collect();
+    order.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let weak = &order[..order.len().div_ceil(WEAK)];
+    let mut w = average.clone();
+    for (d, family, span) in statistics.columns.iter() {
+        let there = |n: usize| statistics.present.as_ref().is_none_or(|present| present[[n, d]] > 0.0);
+        let count = weak.iter().filter(|(_, n)| there(*n)).count();
+        for k in span.clone().filter(|_| count > 0) {
+            let sum: f64 = weak.iter().filter(|(_, n)| there(*n)).map(|(_, n)| statistics.t[[*n, k]]).sum();
+            // a tenth of the average keeps equal values off the edge of the domain
+            w[k] = 0.9 * sum / count as f64 + 0.1 * average[k];
         }
         project(&mut w, family, span);
     }
     w
+}
+
+/// One row of this many is weak.
+const WEAK: usize = 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::family::family;
+
+    #[test]
+    fn noise_stays_inside_the_domain() -> crate::Result<()> {
+        let exponential = family("exponential")?;
+        assert_eq!(near_average(2.0, -1.5, &exponential), 0.5);
+        assert_eq!(near_average(2.0, -3.0, &exponential), 0.5);
+        assert!((near_average(0.9, 0.3, &family("bernoulli")?) - 0.975).abs() < 1e-12);
+        Ok(())
+    }
 }

@@ -7,6 +7,7 @@ mod moments;
 mod run;
 mod schedule;
 mod settings;
+mod spare;
 mod starts;
 mod training;
 

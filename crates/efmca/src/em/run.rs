@@ -24,8 +24,17 @@ pub struct Iteration {
     pub rho: Option<f64>,
     /// Causes that were started again after the M-step.
     pub revived: usize,
+    /// Spare causes that were taken away after the M-step.
+    pub removed: usize,
     /// What the E-step of truncated posteriors did.
     pub effort: Effort,
+}
+
+impl Iteration {
+    /// Whether the causes after it are those before it.
+    fn kept_causes(&self) -> bool {
+        self.revived == 0 && self.removed == 0
+    }
 }
 
 /// Why training ended.
@@ -79,11 +88,12 @@ impl Fit {
             temperature: 1.0,
             rho: None,
             revived: 0,
+            removed: 0,
             effort: Effort::default(),
         };
         let steps: Vec<Iteration> = self.history.iter().copied().chain(std::iter::once(last)).collect();
         let plain = |step: &Iteration| step.temperature == 1.0 && step.rho.is_none();
-        let falls = steps.windows(2).filter(|pair| plain(&pair[0]) && plain(&pair[1]) && pair[0].revived == 0);
+        let falls = steps.windows(2).filter(|pair| plain(&pair[0]) && plain(&pair[1]) && pair[0].kept_causes());
         let sizes = falls.map(|pair| (pair[0].bound - pair[1].bound) / pair[0].bound.abs());
         // below this a fall is rounding
         let dips: Vec<f64> = sizes.filter(|size| *size > 1e-13).collect();
@@ -190,7 +200,12 @@ impl<'a> Run<'a> {
         model.superposition = self.em.superposition;
         let revived = if may_revive { self.revive(&mut model, &fits, &moments, m_step.hold_pi) } else { 0 };
         self.model = model;
-        self.history.push(Iteration { bound: moments.bound, temperature, rho, revived, effort });
+        self.history.push(Iteration { bound: moments.bound, temperature, rho, revived, removed: 0, effort });
+        let removed = self.due();
+        self.remove(removed)?;
+        if let Some(step) = self.history.last_mut() {
+            step.removed = removed;
+        }
         Ok(())
     }
 
@@ -224,7 +239,8 @@ impl<'a> Run<'a> {
         let last = &self.history[count - 4..];
         count > settled.saturating_add(3)
             && count > held_until.unwrap_or(0).saturating_add(3)
-            && last.iter().all(|step| step.revived == 0)
+            && self.spare() == 0
+            && last.iter().all(|step| step.kept_causes())
             && last
                 .windows(2)
                 .all(|pair| (pair[1].bound - pair[0].bound).abs() <= self.em.tolerance * pair[0].bound.abs())

@@ -36,6 +36,7 @@ const DEFAULT_STATES: usize = 60;
 #[derive(Debug, Clone)]
 pub struct Em {
     pub(super) h: usize,
+    pub(super) spare: usize,
     pub(super) families: Vec<SharedFamily>,
     pub(super) background: Background,
     pub(super) superposition: Superposition,
@@ -63,6 +64,7 @@ impl Em {
     pub fn new(h: usize) -> Em {
         Em {
             h,
+            spare: 0,
             families: Vec::new(),
             background: Background::Learned,
             superposition: Superposition::Max,
@@ -215,6 +217,36 @@ impl Em {
         self
     }
 
+    /// Starts with this many causes more than asked for and takes away those that the bound misses least, so that none
+    /// is wanting because two of them share one (default: 0).
+    ///
+    /// After two fifths of the iterations half of the spare causes go, and half of the rest after every second one from
+    /// there on. What the bound loses without a cause is taken from the states of $\mathcal K^{(n)}$ without it, after
+    /// every other cause was tried in its place; with exact posteriors it is computed. As many spare causes as causes
+    /// find all of 20 to 60 bars from one start (`experiments/results/large-bars.md`). A model that is there already
+    /// ([`Init::Model`]) must have the spare causes too: that is how it is made smaller.
+    ///
+    /// ```
+    /// use efmca::{Em, bars, family::family};
+    ///
+    /// let truth = bars::model(family("poisson")?, 3, &[20.0], &[1.0], 0.2)?;
+    /// let y = truth.sample(300, 1).y;
+    /// let em = Em::new(6).family_named("poisson")?.spare_causes(3).iterations(40);
+    /// let model = em.fit(&y)?.model;
+    /// assert_eq!(model.h(), 6);
+    /// assert!(bars::recovered(&truth, &model));
+    /// # Ok::<(), efmca::Error>(())
+    /// ```
+    pub fn spare_causes(mut self, causes: usize) -> Em {
+        self.spare = causes;
+        self
+    }
+
+    /// The number of causes that training starts with.
+    pub(super) fn first_h(&self) -> usize {
+        self.h + self.spare
+    }
+
     /// Truncated posteriors: for each row a set of states, improved by proposals (default: exact posteriors over all $2^H$
     /// states up to 16 causes, and sets of 60 states above).
     pub fn truncated(mut self, truncation: Truncation) -> Em {
@@ -224,7 +256,7 @@ impl Em {
 
     /// The settings of truncated posteriors, or `None` if posteriors are exact.
     pub(super) fn posterior_settings(&self) -> Option<Truncation> {
-        let needed = (self.h > LARGEST_EXACT_H).then(|| Truncation::new(DEFAULT_STATES));
+        let needed = (self.first_h() > LARGEST_EXACT_H).then(|| Truncation::new(DEFAULT_STATES));
         self.truncation.clone().or(needed)
     }
 
@@ -244,8 +276,12 @@ impl Em {
         if self.h == 0 {
             return Err(Error::setting("causes", 0, "a model needs one cause at least"));
         }
-        if self.h > LARGEST_H {
-            return Err(Error::setting("causes", self.h, format!("there can be {LARGEST_H} at most")));
+        if self.h.saturating_add(self.spare) > LARGEST_H {
+            return Err(Error::setting(
+                "causes",
+                self.h.saturating_add(self.spare),
+                format!("there can be {LARGEST_H} at most"),
+            ));
         }
         if y.n() == 0 || y.d() == 0 {
             return Err(Error::EmptyData { rows: y.n(), columns: y.d() });
@@ -300,10 +336,10 @@ impl Em {
         let columns = self.columns(y.d())?;
         if let Init::Model(model) = &self.init {
             let same = model.columns.iter().map(|(_, f, _)| f.spec()).eq(columns.iter().map(|(_, f, _)| f.spec()));
-            if model.h() != self.h || !same {
+            if model.h() != self.first_h() || !same {
                 return Err(Error::shape(
                     "initial model",
-                    format!("{} causes and the families of the data", self.h),
+                    format!("{} causes and the families of the data", self.first_h()),
                     format!("{} causes over {} columns", model.h(), model.d()),
                 ));
             }
@@ -324,6 +360,6 @@ impl Em {
 
     /// The starting value of every prior, unless a range is given.
     pub(super) fn default_pi(&self) -> f64 {
-        (2.0 / self.h as f64).min(0.3)
+        (2.0 / self.first_h() as f64).min(0.3)
     }
 }

@@ -7,7 +7,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
-use super::init::{dictionaries, weak_half};
+use super::init::{dictionaries, weak_rows};
 use super::m_step::MStep;
 use super::run::{Engine, Fit, Progress, Run};
 use super::training::Training;
@@ -50,6 +50,7 @@ impl Em {
         let mut run =
             begin(if self.starts == 1 || matches!(self.init, Init::Model(_)) { 0 } else { self.best_start(begin)? })?;
         let stop = run.advance(self.iterations, observer)?;
+        run.remove(run.spare())?;
         let log_likelihood = run.log_likelihood()?;
         let Run { model, history, engine, .. } = run;
         let sets = match engine {
@@ -103,12 +104,12 @@ impl Em {
         let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
         rng.set_stream(start as u64);
         let pi = match self.pi_init {
-            Some((low, high)) => Array1::from_shape_fn(self.h, |_| low + (high - low) * rng.random::<f64>()),
-            None => Array1::from_elem(self.h, self.default_pi()),
+            Some((low, high)) => Array1::from_shape_fn(self.first_h(), |_| low + (high - low) * rng.random::<f64>()),
+            None => Array1::from_elem(self.first_h(), self.default_pi()),
         };
-        let w = dictionaries(&self.init, self.h, statistics, average, &mut rng);
+        let w = dictionaries(&self.init, self.first_h(), statistics, average, &mut rng);
         let background = match &self.background {
-            Background::Learned => Background::Fixed(weak_half(statistics, average).to_vec()),
+            Background::Learned => Background::Fixed(weak_rows(statistics, average).to_vec()),
             fixed => fixed.clone(),
         };
         let mut model = Model::from_parts(statistics.columns.clone(), pi, w, background)?;
@@ -140,6 +141,9 @@ impl Em {
             background: Background::Learned,
             iterations: self.warm_start,
             warm_start: 0,
+            // all causes go on to the target family
+            h: self.first_h(),
+            spare: 0,
             // a column of equal values has no variance of its own
             pseudo_count: self.pseudo_count.max(1e-3),
             // what is held belongs to the target family

@@ -5,6 +5,7 @@ use ndarray::Array1;
 use super::Em;
 use crate::error::Result;
 use crate::model::{Columns, Data, Statistics};
+use crate::posterior::truncated::Substitutes;
 use crate::posterior::{Observed, Truncation};
 
 /// Rows that starting values are taken from.
@@ -15,7 +16,7 @@ pub(super) enum Training {
     /// For exact posteriors.
     Exact(Statistics),
     /// For truncated ones: the data as the kernel reads it, and evenly spaced rows of it to start from.
-    Truncated { observed: Box<Observed>, sample: Statistics, truncation: Truncation },
+    Truncated { observed: Box<Observed>, sample: Statistics, truncation: Truncation, substitutes: Truncation },
 }
 
 impl Training {
@@ -28,7 +29,8 @@ impl Training {
         let rows: Vec<usize> = (0..y.n()).filter(counts).collect();
         let chosen: Vec<usize> = rows.iter().copied().step_by(rows.len().div_ceil(SAMPLE).max(1)).collect();
         let sample = Statistics::of_rows(columns, y, weights, &chosen)?;
-        Ok(Training::Truncated { observed: Box::new(observed), sample, truncation })
+        let substitutes = truncation.clone().generations(1).proposals(vec![std::sync::Arc::new(Substitutes)]);
+        Ok(Training::Truncated { observed: Box::new(observed), sample, truncation, substitutes })
     }
 
     /// An error if there is a column of which nothing can be learned.
@@ -56,6 +58,14 @@ impl Training {
         match self {
             Training::Exact(statistics) => statistics.row(n),
             Training::Truncated { observed, .. } => observed.statistics(n),
+        }
+    }
+
+    /// How states without a cause are proposed, if posteriors are truncated.
+    pub(super) fn substitutes(&self) -> Option<&Truncation> {
+        match self {
+            Training::Exact(_) => None,
+            Training::Truncated { substitutes, .. } => Some(substitutes),
         }
     }
 

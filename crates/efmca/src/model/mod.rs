@@ -206,10 +206,15 @@ impl Model {
         kept.sort_by(|a, b| self.pi[*b].total_cmp(&self.pi[*a]).then(a.cmp(b)));
         kept.truncate(h);
         kept.sort_unstable();
+        Ok(self.with_causes(&kept))
+    }
+
+    /// The same model with these causes only.
+    pub(crate) fn with_causes(&self, kept: &[usize]) -> Model {
         let mut model = self.clone();
         model.pi = kept.iter().map(|cause| self.pi[*cause]).collect();
-        model.w = self.w.select(ndarray::Axis(0), &kept);
-        Ok(model)
+        model.w = self.w.select(ndarray::Axis(0), kept);
+        model
     }
 
     /// The number of free parameters, as the BIC counts them.

@@ -22,6 +22,7 @@ mod layout;
 mod observations;
 mod passes;
 mod proposals;
+mod removal;
 mod rows;
 mod scan;
 mod sets;
@@ -37,6 +38,7 @@ use ndarray::Array1;
 #[doc(hidden)]
 pub use bench::Kernel;
 pub use proposals::{Evolution, Marginals, Neighbours, OneFlips, Propose, Random, Scene, Selection, Variation, Wishes};
+pub(crate) use removal::Substitutes;
 pub use sets::Sets;
 pub use truncation::{Precision, Truncation};
 
