@@ -1,6 +1,7 @@
 //! Expectation maximisation: initialisation, moments, M-step, schedules, and the loop.
 
 mod apply;
+mod batches;
 mod init;
 mod m_step;
 mod moments;

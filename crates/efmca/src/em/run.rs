@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use ndarray::Array1;
 
 use super::init::mixed_row;
+use super::batches::Parts;
 use super::m_step::{ExactPosteriors, MStep, TruncatedPosteriors};
 use super::training::Training;
 use super::{Em, Held, Moments, Schedule};
@@ -114,6 +115,8 @@ pub(super) struct Run<'a> {
     pub(super) model: Model,
     pub(super) history: Vec<Iteration>,
     pub(super) engine: Engine<'a>,
+    /// The moments of parts of the rows, where the parameters are updated after each part.
+    pub(super) parts: Parts,
 }
 
 /// What makes the posteriors of a run.
@@ -140,7 +143,7 @@ impl<'a> Run<'a> {
                 Engine::Truncated(Truncated::new(observed, truncation, model.h(), em.seed))
             }
         };
-        Run { em, training, average, model, history: Vec::new(), engine }
+        Run { em, training, average, model, history: Vec::new(), engine, parts: Parts::default() }
     }
 
     fn m_step(&self, iteration: usize) -> MStep<'a> {
@@ -187,6 +190,11 @@ impl<'a> Run<'a> {
                     false => Vec::new(),
                 };
                 Step { model, moments, effort: Effort::default(), fits }
+            }
+            Engine::Truncated(truncated) if self.em.batches > 1 => {
+                let (model, moments, effort) =
+                    self.parts.step(self.em.batches, truncated, model, &m_step, 1.0 / temperature)?;
+                Step { model, moments, effort, fits: truncated.bounds().to_vec() }
             }
             Engine::Truncated(truncated) => {
                 let (moments, effort) = truncated.e_step(model, 1.0 / temperature, guard || repeats > 1)?;

@@ -57,6 +57,7 @@ pub struct Em {
     pub(super) revive: bool,
     pub(super) holds: Vec<Hold>,
     pub(super) truncation: Option<Truncation>,
+    pub(super) batches: usize,
 }
 
 impl Em {
@@ -85,6 +86,7 @@ impl Em {
             revive: true,
             holds: Vec::new(),
             truncation: None,
+            batches: 1,
         }
     }
 
@@ -254,6 +256,14 @@ impl Em {
         self
     }
 
+    /// Updates the parameters this often in each iteration of truncated posteriors, each time after a part of the rows had
+    /// its E-step (default: 1). The moments of the other parts stay as they were: incremental EM (Neal and Hinton, 1998),
+    /// which needs fewer passes over the data. The iterated and the guarded M-step are not used with it.
+    pub fn batches(mut self, batches: usize) -> Em {
+        self.batches = batches;
+        self
+    }
+
     /// The settings of truncated posteriors, or `None` if posteriors are exact.
     pub(super) fn posterior_settings(&self) -> Option<Truncation> {
         let needed = (self.first_h() > LARGEST_EXACT_H).then(|| Truncation::new(DEFAULT_STATES));
@@ -291,6 +301,7 @@ impl Em {
             _ => Ok(()),
         };
         positive("starts", self.starts)?;
+        positive("batches", self.batches)?;
         positive("m_step_iterations", self.repeats)?;
         let not_negative = |name, value: f64| match value.is_finite() && value >= 0.0 {
             true => Ok(()),

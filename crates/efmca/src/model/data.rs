@@ -86,6 +86,11 @@ impl Patches {
         Ok(Patches { pixels, geometry: Geometry { pages, channels, image: (rows, columns), patch, stride: 1 } })
     }
 
+    /// All pixels: pages, channels, rows and columns, in this order.
+    pub fn pixels(&self) -> &[f64] {
+        &self.pixels
+    }
+
     /// Only every `stride`-th position in each direction.
     pub fn stride(mut self, stride: usize) -> Patches {
         self.geometry.stride = stride.max(1);

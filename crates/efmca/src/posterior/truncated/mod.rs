@@ -164,6 +164,13 @@ impl<'a> Truncated<'a> {
         }
     }
 
+    /// The same from sets that are there already.
+    pub(crate) fn with_sets(mut self, sets: Sets) -> Truncated<'a> {
+        self.sets = sets;
+        self.filled = true;
+        self
+    }
+
     /// Posteriors in which no row depends on another.
     pub(crate) fn by_content(mut self) -> Truncated<'a> {
         self.by_content = true;
@@ -200,18 +207,36 @@ impl<'a> Truncated<'a> {
         } else {
             self.q = Vec::new();
         }
-        let found = self.dispatch(model, &Tables::new(model), Job::EStep, beta)?;
+        let found = self.dispatch(model, &Tables::new(model), Job::EStep, 0..self.sets.n(), beta)?;
         self.filled = true;
+        self.iteration += 1;
+        Ok(found)
+    }
+
+    /// The E-step of some rows; the first time, rows must come in order until all had theirs.
+    pub(crate) fn e_step_of(&mut self, rows: Range<usize>, model: &Model, beta: f64) -> Result<(Moments, Effort)> {
+        self.q = Vec::new();
+        let last = rows.end == self.sets.n();
+        let found = self.dispatch(model, &Tables::new(model), Job::EStep, rows, beta)?;
+        self.filled |= last;
         self.iteration += 1;
         Ok(found)
     }
 
     /// The moments of the same posteriors with the owners that `model` has.
     pub(crate) fn redistribute(&mut self, model: &Model, tables: &Tables) -> Result<Moments> {
-        Ok(self.dispatch(model, tables, Job::Redistribute, 1.0)?.0)
+        let rows = 0..self.sets.n();
+        Ok(self.dispatch(model, tables, Job::Redistribute, rows, 1.0)?.0)
     }
 
-    fn dispatch(&mut self, model: &Model, tables: &Tables, job: Job, beta: f64) -> Result<(Moments, Effort)> {
+    fn dispatch(
+        &mut self,
+        model: &Model,
+        tables: &Tables,
+        job: Job,
+        rows: Range<usize>,
+        beta: f64,
+    ) -> Result<(Moments, Effort)> {
         if model.superposition().rho().is_some() {
             return Err(Error::setting(
                 "superposition",
@@ -221,19 +246,19 @@ impl<'a> Truncated<'a> {
         }
         let bytes = model.h() < <i8 as Rank>::COUNT;
         match (self.observed, bytes) {
-            (Observed::Single(data), true) => self.all_rows::<f32, i8>(data, model, tables, job, beta),
-            (Observed::Single(data), false) => self.all_rows::<f32, i16>(data, model, tables, job, beta),
-            (Observed::Double(data), true) => self.all_rows::<f64, i8>(data, model, tables, job, beta),
-            (Observed::Double(data), false) => self.all_rows::<f64, i16>(data, model, tables, job, beta),
+            (Observed::Single(data), true) => self.all_rows::<f32, i8>(data, (model, tables), job, rows, beta),
+            (Observed::Single(data), false) => self.all_rows::<f32, i16>(data, (model, tables), job, rows, beta),
+            (Observed::Double(data), true) => self.all_rows::<f64, i8>(data, (model, tables), job, rows, beta),
+            (Observed::Double(data), false) => self.all_rows::<f64, i16>(data, (model, tables), job, rows, beta),
         }
     }
 
     fn all_rows<F: Float, R: Rank>(
         &mut self,
         data: &Observations<F>,
-        model: &Model,
-        tables: &Tables,
+        (model, tables): (&Model, &Tables),
         job: Job,
+        all: Range<usize>,
         beta: f64,
     ) -> Result<(Moments, Effort)> {
         let layout: Layout<F, R> = Layout::new(data.columns(), tables, data.frame());
@@ -260,10 +285,11 @@ impl<'a> Truncated<'a> {
         let block = chunk * (SMALLEST_BLOCK / chunk).max(MOST_CHUNKS / 4);
         let mut given = Vec::new();
         let mut sums = Sums::zeros(&layout);
-        let mut rest: Kept<'_, F> =
+        let kept: Kept<'_, F> =
             Kept { sets: self.sets.bits_mut(), bounds: &mut self.bounds, q: &mut self.q, given: &mut [] };
-        for start in (0..n).step_by(block) {
-            let rows = start..(start + block).min(n);
+        let mut rest = kept.split(all.start, task.s, task.words).1;
+        for start in all.clone().step_by(block) {
+            let rows = start..(start + block).min(all.end);
             let (kept, after) = rest.split(rows.len(), task.s, task.words);
             rest = after;
             let Kept { sets, bounds, q, .. } = kept;

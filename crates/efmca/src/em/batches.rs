@@ -1,0 +1,63 @@
+//! Updating the parameters after each part of the rows.
+
+use super::Moments;
+use super::m_step::MStep;
+use crate::error::Result;
+use crate::model::Model;
+use crate::posterior::Truncated;
+use crate::posterior::truncated::Effort;
+
+/// Rows of a part, at the least.
+const SMALLEST: usize = 256;
+
+/// The moments of each part, from its last E-step.
+#[derive(Debug, Default)]
+pub(super) struct Parts(Vec<Moments>);
+
+impl Parts {
+    /// One pass over all rows in `count` parts, with an M-step after each; only the first pass goes over all rows before
+    /// its M-step. Returns the model, all moments, and what it took.
+    pub(super) fn step(
+        &mut self,
+        count: usize,
+        truncated: &mut Truncated<'_>,
+        model: &Model,
+        m_step: &MStep<'_>,
+        beta: f64,
+    ) -> Result<(Model, Moments, Effort)> {
+        let n = truncated.sets().n();
+        let count = count.min(n / SMALLEST).max(1);
+        let rows = |part: usize| n * part / count..n * (part + 1) / count;
+        // spare causes that were taken away leave moments of another size
+        let fits = |part: &Moments| part.active.len() == model.h();
+        let first = self.0.len() != count || !self.0.iter().all(fits);
+        let mut model = model.clone();
+        let mut effort = Effort::default();
+        if first {
+            self.0.clear();
+        }
+        for part in 0..count {
+            let (moments, work) = truncated.e_step_of(rows(part), &model, beta)?;
+            effort.evaluations += work.evaluations;
+            effort.replaced += work.replaced;
+            if first {
+                self.0.push(moments);
+            } else {
+                self.0[part] = moments;
+                let all = self.sum(&model);
+                m_step.apply(&mut model, &all);
+            }
+        }
+        let all = self.sum(&model);
+        if first {
+            m_step.apply(&mut model, &all);
+        }
+        Ok((model, all, effort))
+    }
+
+    fn sum(&self, model: &Model) -> Moments {
+        let mut sum = Moments::zeros(model.h(), model.columns());
+        self.0.iter().for_each(|part| sum.add(part));
+        sum
+    }
+}

@@ -1,0 +1,290 @@
+//! Zero-shot denoising and inpainting: a model is learned from the patches of the noisy image itself, and says what is
+//! below the noise.
+
+use std::ops::ControlFlow;
+
+use ndarray::{ArrayView4, s};
+
+use super::merge::{Canvas, Estimate, Posteriors};
+use super::start::from_blurred;
+use crate::em::{Em, Fit, Init, Iteration, Progress};
+use crate::error::{Error, Result};
+use crate::family::{SharedFamily, check};
+use crate::model::{Data, Model, Patches};
+use crate::posterior::truncated::Precision;
+use crate::posterior::{Observed, Sets, Truncated, Truncation};
+
+/// Patches that are looked at together where a model is applied, to bound the memory that their states take.
+const MOST_AT_ONCE: usize = 200_000;
+
+/// How to learn from an image, and how to clean it.
+///
+/// ```
+/// use efmca::{family::family, tasks::denoise::Denoiser};
+/// use ndarray::Array4;
+///
+/// // a bright square, seen with few photons
+/// let clean = Array4::from_shape_fn((1, 24, 24, 1), |(_, y, x, _)| if (8..16).contains(&y) && x > 10 { 9.0 } else { 1.0 });
+/// let poisson = family("poisson")?;
+/// let mut random = rand_chacha::ChaCha8Rng::from_seed([1; 32]);
+/// # use rand::SeedableRng;
+/// let noisy = clean.mapv(|mean: f64| poisson.sample(&[mean.ln()], &mut random));
+/// let cleaned = Denoiser::new(poisson).patch(6, 6).components(8).iterations(20).run(noisy.view())?;
+/// let error = |image: &Array4<f64>| (image - &clean).mapv(|e| e * e).mean().unwrap();
+/// assert!(error(&cleaned.estimate.mean) < error(&noisy) / 4.0);
+/// # Ok::<(), efmca::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Denoiser {
+    family: SharedFamily,
+    patch: (usize, usize),
+    components: usize,
+    states: usize,
+    iterations: usize,
+    batches: usize,
+    seed: u64,
+    blur: f64,
+    window: f64,
+    most_patches: usize,
+    sweeps: usize,
+}
+
+/// A model that was learned from an image.
+#[derive(Debug, Clone)]
+pub struct Learned {
+    /// The model.
+    pub model: Model,
+    /// One entry for each iteration.
+    pub history: Vec<Iteration>,
+    /// The bound of the model on the patches that it was learned from.
+    pub bound: f64,
+    /// How many patches these are.
+    pub patches: usize,
+    /// The states of all patches, if it was learned from all of them.
+    sets: Option<Sets>,
+}
+
+/// A clean image and where it came from.
+#[derive(Debug, Clone)]
+pub struct Denoised {
+    /// The image.
+    pub estimate: Estimate,
+    /// The model.
+    pub learned: Learned,
+}
+
+impl Denoiser {
+    /// Denoising for noise of a family, with settings for an image of some 256 x 256 pixels.
+    pub fn new(family: SharedFamily) -> Denoiser {
+        Denoiser {
+            family,
+            patch: (20, 20),
+            components: 100,
+            states: 60,
+            iterations: 30,
+            batches: 4,
+            seed: 0,
+            blur: 2.0,
+            window: 0.25,
+            most_patches: 70_000,
+            sweeps: 8,
+        }
+    }
+
+    /// The size of a patch in rows and columns (default: 20 x 20).
+    pub fn patch(mut self, rows: usize, columns: usize) -> Denoiser {
+        self.patch = (rows, columns);
+        self
+    }
+
+    /// $H$, the number of causes (default: 100).
+    pub fn components(mut self, components: usize) -> Denoiser {
+        self.components = components;
+        self
+    }
+
+    /// $S$, the number of states that are kept for each patch (default: 60).
+    pub fn states(mut self, states: usize) -> Denoiser {
+        self.states = states;
+        self
+    }
+
+    /// Passes over the patches (default: 30).
+    pub fn iterations(mut self, iterations: usize) -> Denoiser {
+        self.iterations = iterations;
+        self
+    }
+
+    /// Updates of the parameters in each pass (default: 4).
+    pub fn batches(mut self, batches: usize) -> Denoiser {
+        self.batches = batches;
+        self
+    }
+
+    /// The seed: the same one gives the same bits.
+    pub fn seed(mut self, seed: u64) -> Denoiser {
+        self.seed = seed;
+        self
+    }
+
+    /// The standard deviation of the blur that the first causes are taken from, in pixels (default: 2).
+    pub fn blur(mut self, blur: f64) -> Denoiser {
+        self.blur = blur;
+        self
+    }
+
+    /// The standard deviation of the window with which overlapping patches are averaged, in patch sizes (default: 1/4);
+    /// infinite for a plain average.
+    pub fn window(mut self, window: f64) -> Denoiser {
+        self.window = window;
+        self
+    }
+
+    /// Learns from this many patches at most, on a lattice; all are cleaned (default: 70,000).
+    pub fn most_patches(mut self, patches: usize) -> Denoiser {
+        self.most_patches = patches;
+        self
+    }
+
+    /// E-steps for patches that were not learned from (default: 8).
+    pub fn sweeps(mut self, sweeps: usize) -> Denoiser {
+        self.sweeps = sweeps;
+        self
+    }
+
+    /// Learns from `noisy` (pages, rows, columns, channels; NaN where a pixel is missing) and cleans it.
+    pub fn run(&self, noisy: ArrayView4<'_, f64>) -> Result<Denoised> {
+        self.run_observed(noisy, &mut |_| ControlFlow::Continue(()))
+    }
+
+    /// The same, and calls `observer` after each pass; it can end the learning.
+    pub fn run_observed(
+        &self,
+        noisy: ArrayView4<'_, f64>,
+        observer: &mut dyn FnMut(&Progress<'_>) -> ControlFlow<()>,
+    ) -> Result<Denoised> {
+        let learned = self.learn(noisy, observer)?;
+        let estimate = self.estimate(noisy, &learned)?;
+        Ok(Denoised { estimate, learned })
+    }
+
+    /// Learns from the patches of an image.
+    pub fn learn(
+        &self,
+        noisy: ArrayView4<'_, f64>,
+        observer: &mut dyn FnMut(&Progress<'_>) -> ControlFlow<()>,
+    ) -> Result<Learned> {
+        self.check(noisy)?;
+        let mut patches = Patches::of_stack(noisy, self.patch)?;
+        let all = patches.n();
+        let mut stride = 1;
+        while patches.n() > self.most_patches.max(1) {
+            stride += 1;
+            patches = patches.stride(stride);
+        }
+        let model = from_blurred(&self.family, &patches, self.components, self.blur, self.seed)?;
+        let em = Em::new(self.components)
+            .family(self.family.clone())
+            .init(Init::Model(Box::new(model)))
+            .iterations(self.iterations)
+            .batches(self.batches)
+            .seed(self.seed)
+            .pseudo_count(if self.family.l() > 1 { 1.0 } else { 0.01 })
+            .truncated(self.truncation());
+        let Fit { model, history, log_likelihood, sets, .. } = em.fit_observed(&patches, None, observer)?;
+        let sets = sets.filter(|_| patches.n() == all);
+        Ok(Learned { model, history, bound: log_likelihood, patches: patches.n(), sets })
+    }
+
+    /// Cleans the image that a model was learned from.
+    pub fn estimate(&self, noisy: ArrayView4<'_, f64>, learned: &Learned) -> Result<Estimate> {
+        let Some(sets) = &learned.sets else { return self.apply(noisy, &learned.model) };
+        let patches = Patches::of_stack(noisy, self.patch)?;
+        let geometry = patches.geometry().ok_or(Error::EmptyData { rows: 0, columns: 0 })?;
+        let mut canvas = Canvas::new(&geometry);
+        self.add_to(&mut canvas, &patches, 0, &learned.model, Some(sets.clone()))?;
+        Ok(canvas.estimate(&geometry))
+    }
+
+    /// Cleans an image with a model that was learned from another one.
+    pub fn apply(&self, noisy: ArrayView4<'_, f64>, model: &Model) -> Result<Estimate> {
+        self.check(noisy)?;
+        let whole = Patches::of_stack(noisy, self.patch)?;
+        if whole.d() != model.d() {
+            return Err(Error::shape(
+                "patch",
+                format!("{} pixels, which the model was learned from", model.d()),
+                format!("{} ({} x {} in {} channels)", whole.d(), self.patch.0, self.patch.1, noisy.dim().3),
+            ));
+        }
+        let geometry = whole.geometry().ok_or(Error::EmptyData { rows: 0, columns: 0 })?;
+        let (pages, rows, columns, channels) = noisy.dim();
+        let mut canvas = Canvas::new(&geometry);
+        let lines = (MOST_AT_ONCE / geometry.across()).max(1);
+        for page in 0..pages {
+            for from in (0..geometry.down()).step_by(lines) {
+                let to = (from + lines).min(geometry.down()) + self.patch.0 - 1;
+                // strips of one channel lie together, those of several do not: then the page goes as a whole
+                let (from, to) = if channels == 1 { (from, to) } else { (0, rows) };
+                let strip = Patches::of_stack(noisy.slice(s![page..=page, from..to, .., ..]), self.patch)?;
+                self.add_to(&mut canvas, &strip, (page * channels * rows + from) * columns, model, None)?;
+                if channels > 1 {
+                    break;
+                }
+            }
+        }
+        Ok(canvas.estimate(&geometry))
+    }
+
+    fn add_to(
+        &self,
+        canvas: &mut Canvas,
+        patches: &Patches,
+        offset: usize,
+        model: &Model,
+        sets: Option<Sets>,
+    ) -> Result<()> {
+        let Some(geometry) = patches.geometry() else { return Ok(()) };
+        let truncation = self.truncation();
+        let observed = Observed::new(model.columns(), patches, None, truncation.precision)?;
+        let sweeps = if sets.is_some() { 1 } else { self.sweeps.max(1) };
+        let mut truncated = Truncated::new(&observed, &truncation, model.h(), self.seed);
+        if let Some(sets) = sets {
+            truncated = truncated.with_sets(sets);
+        }
+        for sweep in 0..sweeps {
+            truncated.e_step(model, 1.0, sweep + 1 == sweeps)?;
+        }
+        let posteriors = Posteriors::new(model, truncated.sets(), truncated.q());
+        canvas.add(&geometry, offset, &self.weights(noisy_channels(&geometry)), &posteriors);
+        Ok(())
+    }
+
+    fn truncation(&self) -> Truncation {
+        Truncation::new(self.states).precision(Precision::Single)
+    }
+
+    /// Pixels that the family cannot produce are refused, with their place in the image.
+    fn check(&self, noisy: ArrayView4<'_, f64>) -> Result<()> {
+        for ((_, row, column, _), value) in noisy.indexed_iter().filter(|(_, value)| !value.is_nan()) {
+            check(&*self.family, *value, row, column)?;
+        }
+        Ok(())
+    }
+
+    /// The weight of each pixel of a patch: the middle of a patch is known best.
+    fn weights(&self, channels: usize) -> Vec<f64> {
+        let along = |at: usize, size: usize| {
+            let from_middle = (at as f64 + 0.5) / size as f64 - 0.5;
+            (-0.5 * (from_middle / self.window).powi(2)).exp()
+        };
+        let (rows, columns) = self.patch;
+        let one = (0..rows).flat_map(|y| (0..columns).map(move |x| along(y, rows) * along(x, columns)));
+        let one: Vec<f64> = one.collect();
+        one.repeat(channels)
+    }
+}
+
+fn noisy_channels(geometry: &crate::model::Geometry) -> usize {
+    geometry.pages_and_channels().1
+}

@@ -1,0 +1,164 @@
+//! From the posteriors of overlapping patches to an image.
+
+use std::ops::Range;
+
+use ndarray::Array4;
+use rayon::prelude::*;
+
+use crate::model::{Geometry, Model, Tables};
+use crate::posterior::Sets;
+
+/// States with less posterior probability than this change nothing that can be seen.
+const NEGLIGIBLE: f64 = 1e-6;
+/// Lines of patches that are merged apart; the number does not depend on the threads, so that sums have one order.
+const LINES: usize = 16;
+
+/// What the causes of a model say about each pixel of an image: pages, rows, columns and channels.
+#[derive(Debug, Clone)]
+pub struct Estimate {
+    /// The posterior mean of the winner's mean, $\mathbb E_q\lbrack M_{d,h(d,\vec s)}\rbrack $, over all patches that have the pixel.
+    pub mean: Array4<f64>,
+    /// Its standard deviation, over the states of each patch and over the patches.
+    pub deviation: Array4<f64>,
+}
+
+/// Sums over the patches that have a pixel.
+#[derive(Debug, Clone)]
+pub(super) struct Canvas {
+    /// Weight, mean, and square of the mean, for each pixel in the order of [`Geometry::pixel`].
+    sums: Vec<[f64; 3]>,
+}
+
+impl Canvas {
+    pub(super) fn new(geometry: &Geometry) -> Canvas {
+        Canvas { sums: vec![[0.0; 3]; geometry.pixels()] }
+    }
+
+    /// Adds patches with their posteriors; `window` is the weight of each pixel of a patch, and the first pixel of
+    /// `geometry` is number `offset` here.
+    pub(super) fn add(&mut self, geometry: &Geometry, offset: usize, window: &[f64], posteriors: &Posteriors<'_>) {
+        let lines = geometry.n() / geometry.across();
+        let bands: Vec<Range<usize>> =
+            (0..lines).step_by(LINES).map(|line| line..(line + LINES).min(lines)).collect();
+        let merged: Vec<(usize, Vec<[f64; 3]>)> = bands
+            .into_par_iter()
+            .map(|lines| {
+                let rows = lines.start * geometry.across()..lines.end * geometry.across();
+                merge(geometry, rows, window, posteriors)
+            })
+            .collect();
+        for (start, band) in merged {
+            for (to, sums) in self.sums[offset + start..].iter_mut().zip(band) {
+                (0..3).for_each(|k| to[k] += sums[k]);
+            }
+        }
+    }
+
+    /// The image, NaN where no patch is.
+    pub(super) fn estimate(&self, geometry: &Geometry) -> Estimate {
+        let (pages, channels) = geometry.pages_and_channels();
+        let (rows, columns) = geometry.image();
+        let of = |read: &dyn Fn(&[f64; 3]) -> f64| {
+            Array4::from_shape_fn((pages, rows, columns, channels), |(page, row, column, channel)| {
+                read(&self.sums[((page * channels + channel) * rows + row) * columns + column])
+            })
+        };
+        Estimate {
+            mean: of(&|[weight, mean, _]| mean / weight),
+            deviation: of(&|[weight, mean, square]| (square / weight - (mean / weight).powi(2)).max(0.0).sqrt()),
+        }
+    }
+}
+
+/// The posteriors of patches.
+pub(super) struct Posteriors<'a> {
+    sets: &'a Sets,
+    q: &'a [f64],
+    h: usize,
+    /// $(H+1) \times D$: what decides the winner, and $M_{dh}$.
+    strength: Vec<f32>,
+    means: Vec<f64>,
+}
+
+impl<'a> Posteriors<'a> {
+    pub(super) fn new(model: &Model, sets: &'a Sets, q: &'a [f64]) -> Posteriors<'a> {
+        let strength = Tables::new(model).strength.iter().map(|strength| *strength as f32).collect();
+        let mut means = Vec::with_capacity((model.h() + 1) * model.d());
+        for h in 0..=model.h() {
+            let profile = model.profile(h);
+            means.extend(model.columns().iter().map(|(_, family, span)| family.f(&profile[span])));
+        }
+        Posteriors { sets, q, h: model.h(), strength, means }
+    }
+
+    /// Calls `see` with the probability of each state of a patch and the winners' means.
+    fn each_state(&self, n: usize, work: &mut Work, mut see: impl FnMut(f64, &[f64])) {
+        let d = work.means.len();
+        let words = self.sets.words();
+        for (state, q) in self.sets.row(n).chunks_exact(words).zip(&self.q[n * self.sets.s()..]) {
+            if *q < NEGLIGIBLE {
+                continue;
+            }
+            work.strength.copy_from_slice(&self.strength[self.h * d..]);
+            work.means.copy_from_slice(&self.means[self.h * d..]);
+            for (index, word) in state.iter().enumerate() {
+                let mut rest = *word;
+                while rest != 0 {
+                    let cause = index * 64 + rest.trailing_zeros() as usize;
+                    rest &= rest - 1;
+                    work.add(&self.strength[cause * d..][..d], &self.means[cause * d..][..d]);
+                }
+            }
+            see(*q, &work.means);
+        }
+    }
+}
+
+/// The winners of a state.
+struct Work {
+    strength: Vec<f32>,
+    means: Vec<f64>,
+}
+
+impl Work {
+    fn add(&mut self, strength: &[f32], means: &[f64]) {
+        for (((best, best_mean), strength), mean) in
+            self.strength.iter_mut().zip(&mut self.means).zip(strength).zip(means)
+        {
+            let wins = strength > best;
+            *best_mean = if wins { *mean } else { *best_mean };
+            *best = if wins { *strength } else { *best };
+        }
+    }
+}
+
+/// The sums over some patches, from the first pixel that they have on.
+fn merge(
+    geometry: &Geometry,
+    rows: Range<usize>,
+    window: &[f64],
+    posteriors: &Posteriors<'_>,
+) -> (usize, Vec<[f64; 3]>) {
+    let d = geometry.d();
+    let (start, end) = (geometry.pixel(rows.start, 0), geometry.pixel(rows.end - 1, d - 1) + 1);
+    let mut sums = vec![[0.0; 3]; end - start];
+    let mut work = Work { strength: vec![0.0; d], means: vec![0.0; d] };
+    let (mut mean, mut square) = (vec![0.0; d], vec![0.0; d]);
+    for n in rows {
+        mean.fill(0.0);
+        square.fill(0.0);
+        posteriors.each_state(n, &mut work, |q, means| {
+            for ((mean, square), value) in mean.iter_mut().zip(&mut square).zip(means) {
+                *mean += q * value;
+                *square += q * value * value;
+            }
+        });
+        geometry.each_line(n, |columns, pixels| {
+            for (d, pixel) in columns.zip(pixels) {
+                let to = &mut sums[pixel - start];
+                *to = [to[0] + window[d], to[1] + window[d] * mean[d], to[2] + window[d] * square[d]];
+            }
+        });
+    }
+    (start, sums)
+}

@@ -1,0 +1,111 @@
+//! Where learning from the patches of a noisy image starts.
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use ndarray::{Array1, Array2};
+
+use crate::error::Result;
+use crate::family::SharedFamily;
+use crate::model::{Background, Columns, Data, Geometry, Model, Patches};
+
+/// A model whose causes are patches of the blurred image at random places, and whose background is the weakest of them.
+///
+/// What is blurred are the statistics $\vec T(y)$: their local means are mean value parameters of any family.
+pub(super) fn from_blurred(
+    family: &SharedFamily,
+    patches: &Patches,
+    h: usize,
+    blur: f64,
+    seed: u64,
+) -> Result<Model> {
+    let Some(geometry) = patches.geometry() else {
+        return Err(crate::Error::setting("data", "rows", "patches of an image are needed"));
+    };
+    let (d, l) = (geometry.d(), family.l());
+    let planes = blurred_statistics(family, patches, &geometry, blur);
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let profile = |n: usize| {
+        let mut w = vec![0.0; d * l];
+        for (column, w) in w.chunks_exact_mut(l).enumerate() {
+            let pixel = geometry.pixel(n, column);
+            w.iter_mut().zip(&planes).for_each(|(w, plane)| *w = plane[pixel]);
+            family.project(w);
+        }
+        w
+    };
+    let mut w = Array2::zeros((h, d * l));
+    let mut weakest: Option<(f64, Vec<f64>)> = None;
+    for mut row in w.outer_iter_mut() {
+        let found = profile(rng.random_range(0..geometry.n()));
+        let strength = found.chunks_exact(l).map(|w| family.dominance(w)).sum::<f64>();
+        row.assign(&Array1::from(found.clone()));
+        if weakest.as_ref().is_none_or(|(lowest, _)| strength < *lowest) {
+            weakest = Some((strength, found));
+        }
+    }
+    let background = Background::Fixed(weakest.map(|(_, w)| w).unwrap_or_default());
+    let pi = Array1::from_elem(h, (2.0 / h as f64).min(0.3));
+    let mut model = Model::from_parts(Columns::same(family.clone(), d)?, pi, w, background)?;
+    model.background_learned = true;
+    Ok(model)
+}
+
+/// One plane for each $l$: the local means of $T_l$ over the pixels that are there, in a Gaussian window.
+fn blurred_statistics(family: &SharedFamily, patches: &Patches, geometry: &Geometry, blur: f64) -> Vec<Vec<f64>> {
+    let (rows, columns) = geometry.image();
+    let l = family.l();
+    let mut planes = vec![vec![0.0; patches.pixels().len()]; l + 1];
+    let mut t = vec![0.0; l];
+    for (pixel, y) in patches.pixels().iter().enumerate().filter(|(_, y)| !y.is_nan()) {
+        family.t(*y, &mut t);
+        planes.iter_mut().zip(t.iter().chain(&[1.0])).for_each(|(plane, t)| plane[pixel] = *t);
+    }
+    let kernel = kernel(blur);
+    for plane in &mut planes {
+        for page in plane.chunks_exact_mut(rows * columns) {
+            blur_page(page, rows, columns, &kernel);
+        }
+    }
+    // where nothing is near, the mean of all
+    let there = planes.pop().unwrap_or_default();
+    let total: f64 = there.iter().sum();
+    for plane in &mut planes {
+        let mean = plane.iter().sum::<f64>() / total;
+        for (value, there) in plane.iter_mut().zip(&there) {
+            *value = if *there > 1e-6 { *value / there } else { mean };
+        }
+    }
+    planes
+}
+
+/// Half of a Gaussian, from its middle on.
+fn kernel(blur: f64) -> Vec<f64> {
+    let reach = (3.0 * blur).ceil() as usize;
+    (0..=reach).map(|at| (-0.5 * (at as f64 / blur.max(1e-9)).powi(2)).exp()).collect()
+}
+
+/// Blurs along the rows, then along the columns; nothing lies beyond the edge.
+fn blur_page(page: &mut [f64], rows: usize, columns: usize, kernel: &[f64]) {
+    let mut line = Vec::new();
+    for y in 0..rows {
+        blur_line(page, (y * columns, columns, 1), kernel, &mut line);
+    }
+    for x in 0..columns {
+        blur_line(page, (x, rows, columns), kernel, &mut line);
+    }
+}
+
+/// Blurs the line that begins at `first` and has `length` values, `step` apart.
+fn blur_line(page: &mut [f64], (first, length, step): (usize, usize, usize), kernel: &[f64], line: &mut Vec<f64>) {
+    line.clear();
+    line.extend((0..length).map(|at| page[first + at * step]));
+    for at in 0..length {
+        let near = |reach: usize| {
+            let before = at.checked_sub(reach).map_or(0.0, |at| line[at]);
+            let after = line.get(at + reach).copied().unwrap_or(0.0);
+            if reach == 0 { before } else { before + after }
+        };
+        page[first + at * step] = kernel.iter().enumerate().map(|(reach, weight)| weight * near(reach)).sum();
+    }
+}
