@@ -5,6 +5,7 @@
 mod bars;
 mod large_bars;
 mod output;
+mod poisson;
 mod speed;
 
 use std::path::PathBuf;
@@ -28,6 +29,8 @@ enum Experiment {
     Bars(bars::Settings),
     /// Bars by variational EM: ten of them beside exact EM, and up to sixty.
     LargeBars(large_bars::Settings),
+    /// Zero-shot denoising of photon-limited images (Sec. 7.2.3), next to the printed table.
+    Poisson(poisson::Settings),
     /// CPU time, evaluations and memory of variational EM at the paper's scale, and what each way to propose states buys.
     Speed(speed::Settings),
 }
@@ -37,6 +40,7 @@ fn main() -> ExitCode {
     let done = match &arguments.experiment {
         Experiment::Bars(settings) => bars::run(settings, &arguments.out),
         Experiment::LargeBars(settings) => large_bars::run(settings, &arguments.out),
+        Experiment::Poisson(settings) => poisson::run(settings, &arguments.out),
         Experiment::Speed(settings) => speed::run(settings, &arguments.out),
     };
     match done {

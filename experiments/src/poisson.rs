@@ -1,0 +1,157 @@
+//! Zero-shot denoising of photon-limited images (Sec. 7.2.3): six images, four peaks, several noise realisations.
+
+mod printed;
+mod report;
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use cpu_time::ProcessTime;
+use efmca::family::family;
+use efmca::tasks::denoise::Denoiser;
+use ndarray::{Array2, Array4};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use serde::Serialize;
+
+use crate::output::{Done, say, write};
+
+/// The images, as their files are called.
+const IMAGES: [&str; 6] = ["house", "camera", "peppers", "saturn", "bridge", "flag"];
+
+/// What to clean, and how.
+#[derive(Args, Clone)]
+pub(crate) struct Settings {
+    /// A folder with house.png, camera.png, peppers.png, saturn.png, bridge.png and flag.png.
+    #[arg(long)]
+    images: PathBuf,
+    /// Only these images.
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<String>,
+    /// Expected photons in the brightest pixel.
+    #[arg(long, value_delimiter = ',', default_values_t = [0.2, 0.5, 1.0, 2.0])]
+    peaks: Vec<f64>,
+    /// Noise realisations of each image and peak.
+    #[arg(long, default_value_t = 5)]
+    runs: u64,
+    /// The seed of the first noise realisation.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Rows and columns of a patch.
+    #[arg(long)]
+    patch: Option<usize>,
+    /// Causes.
+    #[arg(long)]
+    components: Option<usize>,
+    /// States of a patch.
+    #[arg(long)]
+    states: Option<usize>,
+    /// Passes over the patches.
+    #[arg(long)]
+    iterations: Option<usize>,
+    /// Updates of the parameters in each pass.
+    #[arg(long)]
+    batches: Option<usize>,
+    /// Standard deviation of the blur of the start, in pixels.
+    #[arg(long)]
+    blur: Option<f64>,
+    /// Standard deviation of the window for overlapping patches, in patch sizes.
+    #[arg(long)]
+    window: Option<f64>,
+}
+
+/// What one cleaned image is like.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Cleaned {
+    image: String,
+    peak: f64,
+    seed: u64,
+    /// PSNR with the peak, of the noisy and of the cleaned image.
+    noisy: f64,
+    psnr: f64,
+    /// PSNR of the cleaned image with 255 on the scale of the file.
+    psnr_255: f64,
+    /// CPU seconds of all threads.
+    cpu: f64,
+    components: usize,
+}
+
+pub(crate) fn run(settings: &Settings, out: &Path) -> Done<()> {
+    let mut found = Vec::new();
+    for name in IMAGES.iter().filter(|name| settings.only.is_empty() || settings.only.iter().any(|only| only == *name)) {
+        let clean = read(&settings.images.join(format!("{name}.png")))?;
+        for peak in &settings.peaks {
+            for seed in settings.seed..settings.seed + settings.runs {
+                let cleaned = clean_one(settings, name, &clean, *peak, seed)?;
+                say(&format!(
+                    "{name} peak {peak} seed {seed}: {:.2} -> {:.2} dB ({:.2} with 255), {:.0} CPU s",
+                    cleaned.noisy, cleaned.psnr, cleaned.psnr_255, cleaned.cpu
+                ));
+                found.push(cleaned);
+            }
+        }
+    }
+    write(out, "poisson.md", report::markdown(&found).as_bytes())?;
+    write(out, "poisson.json", &serde_json::to_vec_pretty(&found)?)
+}
+
+/// A grey image, as it is in the file.
+fn read(path: &Path) -> Done<Array2<f64>> {
+    let picture = image::open(path).map_err(|error| format!("{}: {error}", path.display()))?.to_luma8();
+    let (width, height) = picture.dimensions();
+    Ok(Array2::from_shape_fn((height as usize, width as usize), |(y, x)| {
+        f64::from(picture.get_pixel(x as u32, y as u32).0[0])
+    }))
+}
+
+fn clean_one(settings: &Settings, name: &str, clean: &Array2<f64>, peak: f64, seed: u64) -> Done<Cleaned> {
+    let brightest = clean.iter().copied().fold(0.0, f64::max);
+    let mean = clean.mapv(|value| value / brightest * peak);
+    let poisson = family("poisson")?;
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let noisy = mean.mapv(|mean| if mean > 0.0 { poisson.sample(&[mean.ln()], &mut random) } else { 0.0 });
+    let (rows, columns) = noisy.dim();
+    let stack = Array4::from_shape_fn((1, rows, columns, 1), |(_, row, column, _)| noisy[[row, column]]);
+    let patch = settings.patch.unwrap_or(20);
+    let mut denoiser = Denoiser::new(poisson).patch(patch, patch).seed(seed);
+    let components = settings.components.unwrap_or(if peak < 0.7 { 30 } else { 100 });
+    denoiser = denoiser.components(components);
+    if let Some(states) = settings.states {
+        denoiser = denoiser.states(states);
+    }
+    if let Some(iterations) = settings.iterations {
+        denoiser = denoiser.iterations(iterations);
+    }
+    if let Some(batches) = settings.batches {
+        denoiser = denoiser.batches(batches);
+    }
+    if let Some(blur) = settings.blur {
+        denoiser = denoiser.blur(blur);
+    }
+    if let Some(window) = settings.window {
+        denoiser = denoiser.window(window);
+    }
+    let start = ProcessTime::now();
+    let cleaned = denoiser.run_observed(stack.view(), &mut |progress| {
+        if std::env::var_os("COURSE").is_some() {
+            say(&format!("{} {:.4} {:.0} s", progress.iteration, progress.bound / 56169.0, start.elapsed().as_secs_f64()));
+        }
+        std::ops::ControlFlow::Continue(())
+    })?;
+    let cpu = start.elapsed().as_secs_f64();
+    let estimate = cleaned.estimate.mean.slice(ndarray::s![0, .., .., 0]).to_owned();
+    let psnr = |image: &Array2<f64>, top: f64| {
+        let error = (image - &mean).mapv(|e| e * e).mean().unwrap_or(f64::NAN);
+        10.0 * (top * top / error).log10()
+    };
+    Ok(Cleaned {
+        image: name.into(),
+        peak,
+        seed,
+        noisy: psnr(&noisy, peak),
+        psnr: psnr(&estimate, peak),
+        psnr_255: psnr(&estimate, 255.0 / brightest * peak),
+        cpu,
+        components,
+    })
+}
