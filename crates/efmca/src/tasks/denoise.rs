@@ -182,12 +182,20 @@ impl Denoiser {
             stride += 1;
             patches = patches.stride(stride);
         }
-        let model = from_blurred(&self.family, &patches, self.components, self.blur, self.seed)?;
+        let init = match self.blur > 0.0 {
+            true => {
+                let model = from_blurred(&self.family, &patches, self.components, self.blur, self.seed)?;
+                Init::Model(Box::new(model))
+            }
+            false => Init::MeanNoise { scale: 0.1 },
+        };
         let em = Em::new(self.components)
             .family(self.family.clone())
-            .init(Init::Model(Box::new(model)))
+            .init(init)
+            .guard(std::env::var_os("GUARD").is_some())
             .iterations(self.iterations)
             .batches(self.batches)
+            .revive(false)
             .seed(self.seed)
             .pseudo_count(if self.family.l() > 1 { 1.0 } else { 0.01 })
             .truncated(self.truncation());
