@@ -39,6 +39,7 @@
 //! | [`posterior`] | which states explain a row | Sec. 5 |
 //! | [`em`] | Theorems 1 and 2: moments, M-step, schedules, starts | Sec. 5.1 and 6 |
 //! | [`bars`] | the bars test | Sec. 7.1 |
+//! | [`tasks`] | noisy images to test with, PSNR and SSIM | Sec. 7 |
 //!
 //! The symbols of the paper keep their names: `pi`, `w`, `eta`, `t`, `log_h`, `a`, `phi`, `f`, `q`. Equation numbers are
 //! those of the paper.
@@ -59,6 +60,7 @@ pub mod family;
 pub mod model;
 pub mod posterior;
 pub mod special;
+pub mod tasks;
 
 pub use em::{Em, Fit, Held, Hold, Init, Schedule};
 pub use error::{Error, Result};
