@@ -2,6 +2,7 @@
 
 use efmca::family::{SharedFamily, family};
 use efmca::tasks::corrupt::{Corrupted, Corruption};
+use efmca_io::IoError;
 use efmca_io::image_file::{
     Format, Metadata, ReadOptions, SampleType, WriteOptions, Written, check_writable, default_sample, read,
     rounding_cost, write,
@@ -37,7 +38,10 @@ pub(crate) fn run(args: &CorruptArgs) -> Result<(), Failure> {
         scale: None,
         force: args.force,
     };
-    let written = write(&args.output, drawn.noisy.view(), &options).map_err(Failure::input)?;
+    let written = write(&args.output, drawn.noisy.view(), &options).map_err(|error| match error {
+        IoError::Write { .. } | IoError::CreateFolder { .. } => Failure::work(error),
+        _ => Failure::input(error),
+    })?;
 
     let mut screen = Screen::new();
     screen.say(&line(args, &family, &drawn, &written))?;
@@ -60,12 +64,7 @@ fn sample_type(
     if let Some(dtype) = args.dtype {
         return Ok(dtype);
     }
-    // The name was seen to have an ending that is known.
-    let path = args.output.display().to_string();
-    let format = [args.output.as_path(), path.split(':').next().unwrap_or_default().as_ref()]
-        .into_iter()
-        .find_map(Format::of_extension)
-        .unwrap_or(Format::Tiff);
+    let format = Format::of_output(&args.output).map_err(Failure::input)?;
     let cost = |sample: SampleType| rounding_cost(drawn.noisy.view(), sample, None);
     if format == Format::Png {
         // A type of 1, 2 or 4 bits is one that the clean image just fitted in; its noise would not.
@@ -74,8 +73,7 @@ fn sample_type(
             _ if cost(SampleType::U8).out_of_range > 0 => SampleType::U16,
             _ => SampleType::U8,
         };
-        let cost = cost(sample);
-        if cost.rounded > 0 {
+        if cost(sample).rounded > 0 {
             return Err(Failure::input(format!(
                 "PNG holds whole numbers, and `{}` draws fractions; let {} end in .tif, .npz or .fits, or round them \
                  with --dtype u16",
