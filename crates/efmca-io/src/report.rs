@@ -12,8 +12,8 @@ use crate::{Colours, Figure, IoError, Line, Picture, Scale, mosaic, write_atomic
 /// The style of the page. It is a part of the page: nothing is loaded from elsewhere.
 const STYLE: &str = include_str!("report/page.css");
 
-/// Pictures narrower than this are shown larger, in whole steps.
-const NARROW: usize = 400;
+/// Pictures that are alone, or 2 or 3 in a row, are shown larger in whole steps as long as they are not wider than this.
+const WIDTHS: [usize; 3] = [720, 540, 350];
 
 /// More causes in a row than this are too small to see.
 const MOST_COLUMNS: usize = 20;
@@ -96,9 +96,15 @@ impl Report {
             html.push_str("</table>\n");
         }
         if !self.pictures.is_empty() {
-            html.push_str("<h2>Pictures</h2>\n<div class=\"row\">\n");
-            // They keep their proportions to each other.
-            let zoom = zoom_for(self.pictures.iter().map(|picture| picture.picture.width()).max());
+            let across = match self.pictures.len() {
+                1 => 1,
+                2 | 4 => 2,
+                _ => 3,
+            };
+            let _ = writeln!(html, "<h2>Pictures</h2>\n<div class=\"row\" style=\"--across: {across}\">");
+            // One zoom for all, so that they keep their proportions to each other.
+            let widest = self.pictures.iter().map(|picture| picture.picture.width()).max().unwrap_or(1);
+            let zoom = zoom_for(widest, across);
             for picture in &self.pictures {
                 push_picture(&mut html, picture, zoom)?;
             }
@@ -106,7 +112,7 @@ impl Report {
         }
         if let Some(causes) = &self.causes {
             html.push_str("<h2>Learned causes</h2>\n");
-            push_picture(&mut html, causes, zoom_for(Some(causes.picture.width())))?;
+            push_picture(&mut html, causes, zoom_for(causes.picture.width(), 1))?;
         }
         if self.curve.iter().any(|value| value.is_finite()) {
             let _ = writeln!(html, "<h2>Learning</h2>\n<figure>\n{}\n</figure>", self.curve_svg()?.trim());
@@ -152,9 +158,10 @@ pub fn causes_mosaic(profiles: &[ArrayView2<f64>], scale: Scale) -> Result<Pictu
     mosaic(profiles, columns, Colours::Grey, scale, 1)
 }
 
-/// How much larger a picture of this width is shown.
-fn zoom_for(width: Option<usize>) -> usize {
-    width.map_or(1, |width| (NARROW / width.max(1)).clamp(1, 16))
+/// How much larger pictures of this width are shown, `across` of them in a row.
+fn zoom_for(width: usize, across: usize) -> usize {
+    let room = WIDTHS.get(across.saturating_sub(1)).copied().unwrap_or(1);
+    (room / width.max(1)).clamp(1, 16)
 }
 
 fn push_picture(html: &mut String, captioned: &CaptionedPicture, zoom: usize) -> Result<(), IoError> {

@@ -111,6 +111,19 @@ fn nothing_is_loaded_from_elsewhere() {
 }
 
 #[test]
+fn small_pictures_are_shown_larger_and_large_ones_as_they_are() {
+    let html = |sizes: &[usize]| {
+        let square = |size: usize| CaptionedPicture::new("", Picture::filled(size, size, [0; 3]).unwrap());
+        let pictures = sizes.iter().map(|size| square(*size)).collect();
+        Report { pictures, ..Report::default() }.to_html().unwrap()
+    };
+    assert!(html(&[1]).contains("width=\"16\" height=\"16\""));
+    let two = html(&[100, 50]);
+    assert!(two.contains("width=\"500\"") && two.contains("width=\"250\"") && two.contains("--across: 2"));
+    assert!(html(&[600, 600, 600]).contains("<img width=\"600\""));
+}
+
+#[test]
 fn parts_that_are_not_there_are_left_out() {
     let html = Report { title: "empty".into(), curve: vec![f64::NAN], ..Report::default() }.to_html().unwrap();
     for part in ["<table", "<figure", "<h2", "<img", "<svg"] {
