@@ -156,3 +156,26 @@ fn noise_that_a_mean_does_not_fix_says_what_does() {
         assert!(text.contains(expected), "{text}");
     }
 }
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(200))]
+    #[test]
+    fn any_numbers_give_values_of_the_family_or_an_error(
+        values in proptest::collection::vec(proptest::prelude::any::<f64>(), 1..4),
+        settings in proptest::array::uniform3(proptest::option::of(proptest::prelude::any::<f64>())),
+        seed in proptest::prelude::any::<u64>(),
+    ) {
+        let clean = Array4::from_shape_vec((1, values.len(), 1, 1), values).unwrap();
+        for spec in entries().iter().flat_map(|entry| entry.examples) {
+            let [peak, sd, floor] = settings;
+            let family = family(spec).unwrap();
+            for sd in [None, sd] {
+                let corruption = Corruption { family: family.clone(), peak, sd, floor, seed };
+                if let Ok(result) = corruption.apply(clean.view()) {
+                    let possible = |y: &f64| y.is_nan() || family.support().contains(*y);
+                    proptest::prop_assert!(result.noisy.iter().all(possible), "{spec}: {}", result.noisy);
+                }
+            }
+        }
+    }
+}
