@@ -120,8 +120,8 @@ fn line(args: &CorruptArgs, family: &SharedFamily, drawn: &Corrupted, written: &
         args.seed
     );
     text += &match args.peak {
-        Some(peak) => format!("; means up to {peak} (clean values divided by {})", drawn.scale),
-        None => format!("; means up to {}", drawn.largest_mean),
+        Some(peak) => format!("; means up to {peak} (clean values divided by {})", short(drawn.scale)),
+        None => format!("; means up to {}", short(drawn.largest_mean)),
     };
     if let Some(floor) = args.floor {
         text += &format!("; {} means raised to {floor}", drawn.raised);
@@ -130,7 +130,12 @@ fn line(args: &CorruptArgs, family: &SharedFamily, drawn: &Corrupted, written: &
         text += &format!("; {} values rounded", written.rounded);
     }
     if let Some(psnr) = drawn.psnr {
-        text += &format!("; PSNR {psnr:.2} dB (peak {})", drawn.largest_mean);
+        text += &format!("; PSNR {psnr:.2} dB (peak {})", short(drawn.largest_mean));
     }
     text
+}
+
+/// A number with six digits at most; the file has all of them.
+fn short(value: f64) -> f64 {
+    format!("{value:.5e}").parse().unwrap_or(value)
 }
