@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
+use efmca_io::image_file::SampleType;
 
 /// Maximal causes analysis with noise from any exponential family: finds the hidden causes of data,
 /// where of the active causes the strongest one decides each value.
@@ -18,7 +19,9 @@ const EXAMPLES: &str = "Examples:
   efmca demo                     learn bars from noisy pictures, live
   efmca demo --family poisson    the same with counts
   efmca families                 all kinds of noise there are
-  efmca families gamma           one of them in detail";
+  efmca families gamma           one of them in detail
+  efmca corrupt clean.tif -o noisy.tif --noise poisson --peak 2
+                                 a noisy image to test with: 2 photons where it is brightest";
 
 /// The commands.
 #[derive(Debug, Subcommand)]
@@ -27,6 +30,8 @@ pub(crate) enum Command {
     Demo(DemoArgs),
     /// Lists the families of noise, or shows one of them.
     Families(FamiliesArgs),
+    /// Makes a noisy image from a clean one, to test with.
+    Corrupt(CorruptArgs),
 }
 
 /// What `efmca demo` can be told.
@@ -51,6 +56,47 @@ pub(crate) struct FamiliesArgs {
     /// A family to show in detail, as `gamma` or `gamma:k=4`; all are listed without it.
     #[arg(value_name = "FAMILY")]
     pub(crate) family: Option<String>,
+}
+
+/// What `efmca corrupt` can be told.
+#[derive(Debug, clap::Args)]
+pub(crate) struct CorruptArgs {
+    /// The clean image: PNG, TIFF, NPY, NPZ (file.npz:name) or FITS.
+    #[arg(value_name = "CLEAN")]
+    pub(crate) clean: PathBuf,
+
+    /// The noisy image; its ending says the format. NPY has no place for peak, scale and seed, all others have.
+    #[arg(long, short, value_name = "OUTPUT")]
+    pub(crate) output: PathBuf,
+
+    /// The noise, as `poisson`, `exponential`, `gamma:k=4` or `gaussian:var=25`; `efmca families` lists all.
+    #[arg(long, value_name = "FAMILY")]
+    pub(crate) noise: String,
+
+    /// Scales the image so that its largest value becomes this mean; without it the values are the means.
+    #[arg(long, value_name = "P")]
+    pub(crate) peak: Option<f64>,
+
+    /// The standard deviation of every pixel after scaling, for gaussian, gamma, beta, log-normal and inverse-gaussian.
+    #[arg(long, value_name = "S")]
+    pub(crate) sd: Option<f64>,
+
+    /// Raises means below this one to it, for noise that has no mean of 0, as exponential.
+    #[arg(long, value_name = "M", allow_negative_numbers = true)]
+    pub(crate) floor: Option<f64>,
+
+    /// The same number gives the same image, bit for bit.
+    #[arg(long, short, default_value_t = 0, value_name = "N")]
+    pub(crate) seed: u64,
+
+    /// The type of the numbers, as u8, u16, f32 or f64. Without it f32 (f64 for a clean image of that type), and for
+    /// PNG u8 or u16, which hold counts only.
+    #[arg(long, value_name = "TYPE")]
+    pub(crate) dtype: Option<SampleType>,
+
+    /// Replaces OUTPUT if it is there.
+    #[arg(long)]
+    pub(crate) force: bool,
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The `efmca` program: maximal causes analysis with noise from any exponential family.
 
 mod args;
+mod corrupt;
 mod demo;
 mod demo_files;
 mod failure;
@@ -20,6 +21,7 @@ fn main() -> ExitCode {
     let result = match &args.command {
         Command::Demo(demo) => demo::run(demo),
         Command::Families(families) => families::run(families),
+        Command::Corrupt(corrupt) => corrupt::run(corrupt),
     };
     let failure = match result {
         Ok(()) | Err(Failure::OutputClosed) => return ExitCode::SUCCESS,

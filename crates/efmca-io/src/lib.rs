@@ -1,5 +1,5 @@
 //! Files and drawings for efmca: images as scientists have them ([`image_file`]), pictures of learned
-//! causes, drawings in a terminal, figures, model files, and writing files so that a reader never
+//! causes, drawings in a terminal, figures, reports, model files, and writing files so that a reader never
 //! sees half of one.
 
 mod error;
@@ -7,12 +7,14 @@ mod figure;
 pub mod image_file;
 mod model_file;
 mod picture;
+mod report;
 mod terminal;
 mod write;
 
 pub use error::IoError;
 pub use figure::{Annotation, Figure, LegendPlace, Line, Points, Reference, Rgb, panels};
 pub use model_file::{read_model, write_model};
-pub use picture::{Colours, Picture, Scale, mosaic};
+pub use picture::{Colours, Picture, Scale, common_range, mosaic};
+pub use report::{CaptionedPicture, Report, causes_mosaic};
 pub use terminal::fields_as_text;
 pub use write::write_atomically;

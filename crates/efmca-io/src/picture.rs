@@ -1,6 +1,7 @@
 //! Pictures of fields (learned causes) as PNG.
 
 mod colours;
+mod fields;
 
 use image::codecs::png::PngEncoder;
 use image::{ExtendedColorType, ImageEncoder};
@@ -9,6 +10,7 @@ use ndarray::ArrayView2;
 use crate::IoError;
 pub(crate) use colours::ValueRange;
 pub use colours::{Colours, Scale};
+pub use fields::common_range;
 
 /// The largest number of pixels in a picture: a mistyped zoom gives an error and does not use up
 /// the memory.

@@ -174,6 +174,19 @@ pub enum Error {
         row: usize,
     },
 
+    /// A mean that no member of the family has, in an image that is to be made noisy.
+    #[error("{place}: noise of `{family}` cannot have the mean {mean}; {problem}")]
+    ImpossibleMean {
+        /// Page, row, column and channel of the first such mean, from 0.
+        place: String,
+        /// The mean.
+        mean: f64,
+        /// The family.
+        family: String,
+        /// Which means there are, and what to do.
+        problem: String,
+    },
+
     /// A model file or tensor set that does not describe a model.
     #[error("this is not a usable model: {problem}")]
     NotAModel {

@@ -56,6 +56,15 @@ impl Format {
         }
     }
 
+    /// The format that [`write`](super::write()) would write to this path, which may name an array in an NPZ file.
+    ///
+    /// # Errors
+    ///
+    /// [`IoError::UnknownExtension`] if the name does not say it.
+    pub fn of_output(path: &Path) -> Result<Self, IoError> {
+        Location::of(path).format_to_write()
+    }
+
     /// Whether the format has numbers with a fraction.
     pub fn holds_floats(self) -> bool {
         self != Self::Png
@@ -119,6 +128,7 @@ mod tests {
     fn endings_are_known_in_any_case() {
         assert_eq!(Format::of_extension(Path::new("M31.FIT")), Some(Format::Fits));
         assert_eq!(Format::of_extension(Path::new("x.jpeg")), None);
-        assert!(Location::of(Path::new("x")).format_to_write().unwrap_err().to_string().contains(".fits"));
+        assert_eq!(Format::of_output(Path::new("b.npz:dark")).unwrap(), Format::Npz);
+        assert!(Format::of_output(Path::new("x")).unwrap_err().to_string().contains(".fits"));
     }
 }

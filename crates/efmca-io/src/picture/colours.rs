@@ -70,6 +70,16 @@ impl ValueRange {
         }
     }
 
+    /// As [`Self::fixed`], but the ends may be the same, as those of an image in one grey are.
+    pub(crate) fn between(lo: f64, hi: f64) -> Result<Self, IoError> {
+        if lo == hi && lo.is_finite() { Ok(Self { lo, hi }) } else { Self::fixed(lo, hi) }
+    }
+
+    /// The lower and the higher end.
+    pub(crate) fn ends(self) -> (f64, f64) {
+        (self.lo, self.hi)
+    }
+
     /// Where `value` lies: 0 at the low end, 1 at the high end, one half if the range is a point.
     pub(crate) fn place(self, value: f64) -> f64 {
         // Halves keep the difference finite for ranges as wide as all numbers.

@@ -1,7 +1,10 @@
-//! What a model is used for: they hold none of its mathematics.
+//! What people do with images and models: cleaning noisy images, making noisy ones to test with, and measuring how near
+//! an estimate comes to the truth. Nothing of the model's mathematics is here.
 
+pub mod corrupt;
 pub mod denoise;
 mod merge;
+pub mod quality;
 mod start;
 
 pub use merge::Estimate;

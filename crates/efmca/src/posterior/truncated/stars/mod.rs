@@ -129,7 +129,7 @@ impl<F: Float> Batch<F> {
 type Shared = (u64, u32);
 
 /// Runs of the same state.
-fn runs<'a>(shared: &'a mut [Shared]) -> impl Iterator<Item = &'a [Shared]> {
+fn runs(shared: &mut [Shared]) -> impl Iterator<Item = &[Shared]> {
     shared.sort_unstable();
     shared.chunk_by(|a, b| a.0 == b.0)
 }

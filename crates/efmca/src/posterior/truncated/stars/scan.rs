@@ -80,7 +80,7 @@ fn scan_some<const AVX2: bool, F: Float, R: Rank>(
     }
 }
 
-impl<'a, F: Float> Scores<&'a mut [F]> {
+impl<F: Float> Scores<&mut [F]> {
     /// Those of the first `rows` rows, and the rest.
     fn split(self, all: &Stars<F>, rows: usize) -> (Self, Self) {
         let (flips, later_flips) = self.flips.split_at_mut(rows * (all.h + 1));

@@ -1,0 +1,141 @@
+//! `efmca corrupt`: a noisy image from a clean one.
+
+use efmca::family::{SharedFamily, family};
+use efmca::tasks::corrupt::{Corrupted, Corruption};
+use efmca_io::IoError;
+use efmca_io::image_file::{
+    Format, Metadata, ReadOptions, SampleType, WriteOptions, Written, check_writable, default_sample, read,
+    rounding_cost, write,
+};
+
+use crate::args::CorruptArgs;
+use crate::failure::Failure;
+use crate::show::Screen;
+
+/// Reads, draws, writes, and says what was done.
+pub(crate) fn run(args: &CorruptArgs) -> Result<(), Failure> {
+    let family = family(&args.noise).map_err(|error| Failure::input(format!("--noise {}: {error}", args.noise)))?;
+    check_writable(&args.output, args.force).map_err(Failure::input)?;
+    let clean = read(&args.clean, &ReadOptions::default()).map_err(Failure::input)?;
+    let mut corruption = Corruption::new(family.clone()).seed(args.seed);
+    for (option, set) in [
+        (args.peak, Corruption::peak as fn(Corruption, f64) -> Corruption),
+        (args.sd, Corruption::sd),
+        (args.floor, Corruption::floor),
+    ] {
+        if let Some(value) = option {
+            corruption = set(corruption, value);
+        }
+    }
+    let located = |error: efmca::Error| Failure::input(format!("{}: {error}", args.clean.display()));
+    let drawn = corruption.apply(clean.values.view()).map_err(located)?;
+
+    let dtype = sample_type(args, &family, &drawn, &clean.metadata)?;
+    let options = WriteOptions {
+        dtype: Some(dtype),
+        like: Some(&clean.metadata),
+        notes: notes(args, &family, &drawn),
+        scale: None,
+        force: args.force,
+    };
+    let written = write(&args.output, drawn.noisy.view(), &options).map_err(|error| match error {
+        IoError::Write { .. } | IoError::CreateFolder { .. } => Failure::work(error),
+        _ => Failure::input(error),
+    })?;
+
+    let mut screen = Screen::new();
+    screen.say(&line(args, &family, &drawn, &written))?;
+    for remark in clean.remarks.iter().map(|remark| format!("{}: {remark}", args.clean.display())) {
+        screen.say(&format!("note: {remark}"))?;
+    }
+    for remark in written.remarks.iter().map(|remark| format!("{}: {remark}", written.path.display())) {
+        screen.say(&format!("note: {remark}"))?;
+    }
+    Ok(())
+}
+
+/// The type that was asked for, or one that keeps the noise as it was drawn.
+fn sample_type(
+    args: &CorruptArgs,
+    family: &SharedFamily,
+    drawn: &Corrupted,
+    clean: &Metadata,
+) -> Result<SampleType, Failure> {
+    if let Some(dtype) = args.dtype {
+        return Ok(dtype);
+    }
+    let format = Format::of_output(&args.output).map_err(Failure::input)?;
+    let cost = |sample: SampleType| rounding_cost(drawn.noisy.view(), sample, None);
+    if format == Format::Png {
+        // A type of 1, 2 or 4 bits is one that the clean image just fitted in; its noise would not.
+        let sample = match default_sample(format, Some(clean)) {
+            SampleType::U16 => SampleType::U16,
+            _ if cost(SampleType::U8).out_of_range > 0 => SampleType::U16,
+            _ => SampleType::U8,
+        };
+        if cost(sample).rounded > 0 {
+            return Err(Failure::input(format!(
+                "PNG holds whole numbers, and `{}` draws fractions; let {} end in .tif, .npz or .fits, or round them \
+                 with --dtype u16",
+                family.spec(),
+                args.output.display()
+            )));
+        }
+        return Ok(sample);
+    }
+    let sample = default_sample(format, Some(clean));
+    // A value that f32 moves out of the family's values (0.99999999 of `beta`) could not be read as such noise again.
+    let support = family.support();
+    let leaves = |value: &&f64| !value.is_nan() && !support.contains(f64::from(**value as f32));
+    let moved = sample == SampleType::F32 && drawn.noisy.iter().any(|value| leaves(&value));
+    Ok(if moved { SampleType::F64 } else { sample })
+}
+
+/// What a reader of the noisy image may want to know about it.
+fn notes(args: &CorruptArgs, family: &SharedFamily, drawn: &Corrupted) -> Vec<(String, String)> {
+    let mut notes = vec![("family".to_owned(), family.spec()), ("seed".to_owned(), args.seed.to_string())];
+    let numbers = [("sd", args.sd), ("floor", args.floor), ("peak", args.peak)];
+    notes.extend(numbers.iter().filter_map(|(key, value)| value.map(|value| ((*key).to_owned(), value.to_string()))));
+    if args.peak.is_some() {
+        notes.push(("peak-scale".to_owned(), drawn.scale.to_string()));
+    }
+    notes
+}
+
+/// One line of what was done.
+fn line(args: &CorruptArgs, family: &SharedFamily, drawn: &Corrupted, written: &Written) -> String {
+    let (pages, rows, columns, channels) = drawn.noisy.dim();
+    let mut size = format!("{rows} x {columns} pixels");
+    for (count, what) in [(pages, "pages"), (channels, "channels")] {
+        if count > 1 {
+            size += &format!(" x {count} {what}");
+        }
+    }
+    let sd = args.sd.map_or(String::new(), |sd| format!(" with standard deviation {sd}"));
+    let mut text = format!(
+        "{}: {size} of {} noise{sd} as {}, seed {}",
+        written.path.display(),
+        family.spec(),
+        written.sample,
+        args.seed
+    );
+    text += &match args.peak {
+        Some(peak) => format!("; means up to {peak} (clean values divided by {})", short(drawn.scale)),
+        None => format!("; means up to {}", short(drawn.largest_mean)),
+    };
+    if let Some(floor) = args.floor {
+        text += &format!("; {} means raised to {floor}", drawn.raised);
+    }
+    if written.rounded > 0 {
+        text += &format!("; {} values rounded", written.rounded);
+    }
+    if let Some(psnr) = drawn.psnr {
+        text += &format!("; PSNR {psnr:.2} dB (peak {})", short(drawn.largest_mean));
+    }
+    text
+}
+
+/// A number with six digits at most; the file has all of them.
+fn short(value: f64) -> f64 {
+    format!("{value:.5e}").parse().unwrap_or(value)
+}

@@ -1,0 +1,201 @@
+//! One page that shows what was done and what came out, in a single file.
+
+mod base64;
+
+use std::fmt::Write;
+use std::path::Path;
+
+use ndarray::ArrayView2;
+
+use crate::{Colours, Figure, IoError, Line, Picture, Scale, mosaic, write_atomically};
+
+/// The style of the page. It is a part of the page: nothing is loaded from elsewhere.
+const STYLE: &str = include_str!("report/page.css");
+
+/// Pictures that are alone, or 2 or 3 in a row, are shown larger in whole steps as long as they are not wider than this.
+const WIDTHS: [usize; 3] = [720, 540, 350];
+
+/// More causes in a row than this are too small to see.
+const MOST_COLUMNS: usize = 20;
+
+/// A picture and what stands under it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CaptionedPicture {
+    /// The text under the picture.
+    pub caption: String,
+    /// The picture.
+    pub picture: Picture,
+}
+
+impl CaptionedPicture {
+    /// A picture with a caption.
+    pub fn new(caption: impl Into<String>, picture: Picture) -> Self {
+        Self { caption: caption.into(), picture }
+    }
+}
+
+/// A page of HTML with everything in it: settings and results, pictures side by side, the learned causes, and how the
+/// bound rose.
+///
+/// It follows the light or dark colours of the reader's system, prints well, and needs no other file and no network.
+/// Parts that are empty are left out. All texts are shown as they are: nothing in them is read as HTML.
+///
+/// ```
+/// use efmca_io::{CaptionedPicture, Picture, Report};
+/// use ndarray::arr2;
+///
+/// let noisy = arr2(&[[0.0, 9.0], [1.0, 0.0]]);
+/// let estimate = arr2(&[[1.0, 6.0], [1.0, 1.0]]);
+/// // one range for both, so that they can be compared
+/// let report = Report {
+///     title: "cells.tif, denoised".into(),
+///     summary: vec![("noise".into(), "poisson".into()), ("causes".into(), "100".into())],
+///     pictures: vec![
+///         CaptionedPicture::new("noisy", Picture::grey(noisy.view(), 0.0, 6.0)?),
+///         CaptionedPicture::new("estimate", Picture::grey(estimate.view(), 0.0, 6.0)?),
+///     ],
+///     curve: vec![-120.0, -80.0, -75.0],
+///     ..Report::default()
+/// };
+/// assert!(report.to_html()?.starts_with("<!DOCTYPE html>"));
+/// # Ok::<(), efmca_io::IoError>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Report {
+    /// The heading, and the title of the browser's window.
+    pub title: String,
+    /// Settings and results: what, and its value.
+    pub summary: Vec<(String, String)>,
+    /// Pictures side by side, as before and after.
+    pub pictures: Vec<CaptionedPicture>,
+    /// The learned causes; see [`causes_mosaic`].
+    pub causes: Option<CaptionedPicture>,
+    /// The bound on the log-likelihood by iteration, from iteration 1; values that are not finite are gaps.
+    pub curve: Vec<f64>,
+}
+
+impl Report {
+    /// The text of the page.
+    ///
+    /// # Errors
+    ///
+    /// [`IoError::Png`], [`IoError::PictureTooLarge`] or [`IoError::Figure`] if a picture or the curve cannot be drawn.
+    pub fn to_html(&self) -> Result<String, IoError> {
+        let title = escaped(&self.title);
+        let mut html = format!(
+            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+             <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n"
+        );
+        if !self.summary.is_empty() {
+            html.push_str("<table>\n");
+            for (what, value) in &self.summary {
+                // Writing to a string cannot fail, here and below.
+                let _ = writeln!(html, "<tr><th scope=\"row\">{}</th><td>{}</td></tr>", escaped(what), escaped(value));
+            }
+            html.push_str("</table>\n");
+        }
+        if !self.pictures.is_empty() {
+            let across = match self.pictures.len() {
+                1 => 1,
+                2 | 4 => 2,
+                _ => 3,
+            };
+            let _ = writeln!(html, "<h2>Pictures</h2>\n<div class=\"row\" style=\"--across: {across}\">");
+            // One zoom for all, so that they keep their proportions to each other.
+            let widest = self.pictures.iter().map(|picture| picture.picture.width()).max().unwrap_or(1);
+            let zoom = zoom_for(widest, across);
+            for picture in &self.pictures {
+                push_picture(&mut html, picture, zoom)?;
+            }
+            html.push_str("</div>\n");
+        }
+        if let Some(causes) = &self.causes {
+            html.push_str("<h2>Learned causes</h2>\n");
+            push_picture(&mut html, causes, zoom_for(causes.picture.width(), 1))?;
+        }
+        if self.curve.iter().any(|value| value.is_finite()) {
+            let _ = writeln!(html, "<h2>Learning</h2>\n<figure>\n{}\n</figure>", self.curve_svg()?.trim());
+        }
+        html.push_str("</body>\n</html>\n");
+        Ok(html)
+    }
+
+    /// Writes the page to `path`, as a whole or not at all; a file that is there is replaced with `force` only.
+    ///
+    /// # Errors
+    ///
+    /// [`IoError::Exists`], those of [`write_atomically`], and those of [`Report::to_html`].
+    pub fn write(&self, path: &Path, force: bool) -> Result<(), IoError> {
+        // A link that leads nowhere is there, too.
+        if !force && path.symlink_metadata().is_ok() {
+            return Err(IoError::Exists { path: path.to_path_buf() });
+        }
+        write_atomically(path, self.to_html()?.as_bytes())
+    }
+
+    fn curve_svg(&self) -> Result<String, IoError> {
+        let points = self.curve.iter().enumerate().map(|(index, value)| ((index + 1) as f64, *value));
+        Figure::new("")
+            .x_label("iteration")
+            .y_label("bound on the log-likelihood")
+            .line(Line::new(points))
+            .to_svg(720, 380)
+    }
+}
+
+/// The learned causes as tiles of one picture, in the order given, in at most 20 columns with thin lines between them.
+///
+/// With [`Scale::Each`] every cause uses all greys, which shows weak ones; with the others they can be compared.
+///
+/// # Errors
+///
+/// As [`mosaic`].
+pub fn causes_mosaic(profiles: &[ArrayView2<f64>], scale: Scale) -> Result<Picture, IoError> {
+    let near_square = (profiles.len() as f64).sqrt().ceil() as usize;
+    // Wider than high, as screens and pages of text are.
+    let columns = near_square.saturating_mul(3).div_ceil(2).min(MOST_COLUMNS);
+    mosaic(profiles, columns, Colours::Grey, scale, 1)
+}
+
+/// How much larger pictures of this width are shown, `across` of them in a row.
+fn zoom_for(width: usize, across: usize) -> usize {
+    let room = WIDTHS.get(across.saturating_sub(1)).copied().unwrap_or(1);
+    (room / width.max(1)).clamp(1, 16)
+}
+
+fn push_picture(html: &mut String, captioned: &CaptionedPicture, zoom: usize) -> Result<(), IoError> {
+    let CaptionedPicture { caption, picture } = captioned;
+    let caption = escaped(caption);
+    let (width, height) = (picture.width().saturating_mul(zoom), picture.height().saturating_mul(zoom));
+    let class = if zoom > 1 { " class=\"zoomed\"" } else { "" };
+    let _ = writeln!(
+        html,
+        "<figure>\n<img{class} width=\"{width}\" height=\"{height}\" alt=\"{caption}\" \
+         src=\"data:image/png;base64,{}\">\n<figcaption>{caption}</figcaption>\n</figure>",
+        base64::base64(&picture.to_png()?)
+    );
+    Ok(())
+}
+
+/// Text in which nothing is HTML, also inside of quotation marks. Control characters, which HTML does not have, are
+/// shown as the sign for an unknown one.
+fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '"' => safe.push_str("&quot;"),
+            '\'' => safe.push_str("&#39;"),
+            '\n' | '\t' => safe.push(letter),
+            letter if letter.is_control() => safe.push('\u{fffd}'),
+            letter => safe.push(letter),
+        }
+    }
+    safe
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,204 @@
+//! Noisy images to test with: every pixel drawn from a family with the mean that a clean image gives it.
+
+mod member;
+
+use std::collections::HashMap;
+
+use ndarray::{Array4, ArrayView4};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+use super::quality::psnr;
+use crate::error::{Error, Result};
+use crate::family::SharedFamily;
+use member::{Member, Members};
+
+/// Images of whole numbers have few different values, and their parameters are worked out once; this many at most.
+const REMEMBERED: usize = 1 << 16;
+
+/// How a clean image is made noisy.
+///
+/// ```
+/// use efmca::{family::family, tasks::corrupt::Corruption};
+/// use ndarray::Array4;
+///
+/// let clean = Array4::from_shape_fn((1, 8, 8, 1), |(_, row, _, _)| 10.0 * row as f64); // page, row, column, channel
+/// let dim = Corruption::new(family("poisson")?).peak(2.0).seed(1).apply(clean.view())?;
+/// assert_eq!(dim.means[[0, 7, 0, 0]], 2.0);
+/// assert_eq!(dim.scale, 35.0); // means times scale are the clean values again
+/// assert_eq!(dim.noisy[[0, 0, 3, 0]], 0.0); // no photons where it is dark
+/// # Ok::<(), efmca::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Corruption {
+    family: SharedFamily,
+    peak: Option<f64>,
+    sd: Option<f64>,
+    floor: Option<f64>,
+    seed: u64,
+}
+
+/// A noisy image, and what it was drawn from.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Corrupted {
+    /// The drawn values; NaN where the clean image has NaN.
+    pub noisy: Array4<f64>,
+    /// The mean of every value.
+    pub means: Array4<f64>,
+    /// What brings means (and estimates of them) back to the unit of the clean image: its largest value divided by the
+    /// peak, and 1 without a peak.
+    pub scale: f64,
+    /// How many means were below the floor and were raised to it.
+    pub raised: usize,
+    /// The largest mean, which is the peak if one was given; NaN if every pixel is missing.
+    pub largest_mean: f64,
+    /// The PSNR of the noisy image against the means, with the largest mean as peak; none if that is not positive.
+    pub psnr: Option<f64>,
+}
+
+impl Corruption {
+    /// Noise of a family, with the values of the clean image as its means.
+    ///
+    /// The mean decides on everything for families with one parameter. Those with two (`gaussian`, `gamma`, `beta`,
+    /// `log-normal`, `inverse-gaussian`) need [`Corruption::sd`], too, or a known parameter (`gaussian:var=25`,
+    /// `gamma:k=4`).
+    pub fn new(family: SharedFamily) -> Corruption {
+        Corruption { family, peak: None, sd: None, floor: None, seed: 0 }
+    }
+
+    /// Scales the image so that its largest value becomes `peak`: mean = value / largest value · peak.
+    #[must_use]
+    pub fn peak(mut self, peak: f64) -> Corruption {
+        self.peak = Some(peak);
+        self
+    }
+
+    /// The standard deviation of every pixel, in the unit of the means.
+    #[must_use]
+    pub fn sd(mut self, sd: f64) -> Corruption {
+        self.sd = Some(sd);
+        self
+    }
+
+    /// Raises means below `floor` to it, for families that have no mean of zero.
+    #[must_use]
+    pub fn floor(mut self, floor: f64) -> Corruption {
+        self.floor = Some(floor);
+        self
+    }
+
+    /// The same seed gives the same values, bit for bit. Every pixel has random numbers of its own.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Corruption {
+        self.seed = seed;
+        self
+    }
+
+    /// Draws a noisy image from a clean one by page, row, column and channel.
+    ///
+    /// Families of whole numbers allow a mean at an end of their values (0 for counts) and then always give that value.
+    /// NaN stays NaN.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Setting`] for a peak, floor or standard deviation without meaning, [`Error::FamilyParameter`] for a
+    /// family whose noise is not fixed by them, [`Error::ImpossibleMean`] for the first mean that the family does not
+    /// have.
+    pub fn apply(&self, clean: ArrayView4<f64>) -> Result<Corrupted> {
+        self.check_settings()?;
+        let members = Members::new(&*self.family, self.sd)?;
+        let (mut means, scale) = self.means(clean)?;
+        let raised = self.raise(&mut means);
+        let noisy = self.draw(&members, &means)?;
+        let largest_mean = means.iter().copied().fold(f64::NAN, f64::max);
+        let psnr = match largest_mean > 0.0 {
+            true => Some(psnr(noisy.view(), means.view(), largest_mean)?),
+            false => None,
+        };
+        Ok(Corrupted { noisy, means, scale, raised, largest_mean, psnr })
+    }
+
+    fn check_settings(&self) -> Result<()> {
+        for (name, value) in [("peak", self.peak), ("sd", self.sd)] {
+            if let Some(value) = value.filter(|value| !(value.is_finite() && *value > 0.0)) {
+                return Err(Error::setting(name, value, "it must be a positive number"));
+            }
+        }
+        if let Some(floor) = self.floor.filter(|floor| !floor.is_finite()) {
+            return Err(Error::setting("floor", floor, "it must be a finite number"));
+        }
+        Ok(())
+    }
+
+    /// The means before the floor, and what brings them back.
+    fn means(&self, clean: ArrayView4<f64>) -> Result<(Array4<f64>, f64)> {
+        if let Some((place, value)) = clean.indexed_iter().find(|(_, value)| value.is_infinite()) {
+            return Err(self.impossible(place, *value, "every value must be finite, and NaN marks a missing one"));
+        }
+        let Some(peak) = self.peak else {
+            return Ok((clean.to_owned(), 1.0));
+        };
+        let largest = clean.iter().copied().fold(f64::NAN, f64::max);
+        let scale = largest / peak;
+        if !(scale > 0.0 && scale.is_finite()) {
+            let requirement = format!("the largest value of the image is {largest}, which cannot be scaled to a peak");
+            return Err(Error::setting("peak", peak, requirement));
+        }
+        Ok((clean.mapv(|value| value / largest * peak), scale))
+    }
+
+    /// Raises means to the floor and counts them.
+    fn raise(&self, means: &mut Array4<f64>) -> usize {
+        let Some(floor) = self.floor else {
+            return 0;
+        };
+        let mut raised = 0;
+        for mean in means.iter_mut().filter(|mean| **mean < floor) {
+            *mean = floor;
+            raised += 1;
+        }
+        raised
+    }
+
+    fn draw(&self, members: &Members<'_>, means: &Array4<f64>) -> Result<Array4<f64>> {
+        let mut noisy = means.clone();
+        let mut remembered: HashMap<u64, Member> = HashMap::new();
+        for (pixel, ((place, value), mean)) in noisy.indexed_iter_mut().zip(means).enumerate() {
+            if mean.is_nan() {
+                continue;
+            }
+            if remembered.len() >= REMEMBERED {
+                remembered.clear();
+            }
+            let member = match remembered.entry(mean.to_bits()) {
+                std::collections::hash_map::Entry::Occupied(entry) => entry.into_mut(),
+                std::collections::hash_map::Entry::Vacant(entry) => {
+                    entry.insert(members.with_mean(*mean).map_err(|why| self.impossible(place, *mean, why))?)
+                }
+            };
+            *value = match member {
+                Member::Always(value) => *value,
+                Member::Drawn(eta) => {
+                    let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
+                    rng.set_stream(pixel as u64);
+                    self.family.sample(eta, &mut rng)
+                }
+            };
+        }
+        Ok(noisy)
+    }
+
+    fn impossible(&self, place: (usize, usize, usize, usize), mean: f64, problem: impl Into<String>) -> Error {
+        let (page, row, column, channel) = place;
+        Error::ImpossibleMean {
+            place: format!("page {page}, row {row}, column {column}, channel {channel}"),
+            mean,
+            family: self.family.spec(),
+            problem: problem.into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
