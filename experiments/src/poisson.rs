@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use cpu_time::ProcessTime;
 use efmca::family::family;
-use efmca::tasks::denoise::Denoiser;
+use efmca::tasks::Estimate;
+use efmca::tasks::denoise::{Denoiser, Quality};
 use ndarray::{Array2, Array4};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -37,6 +38,9 @@ pub(crate) struct Settings {
     /// The seed of the first noise realisation.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// How much time to take: fast, balanced or best.
+    #[arg(long, default_value = "balanced")]
+    quality: String,
     /// Rows and columns of a patch.
     #[arg(long)]
     patch: Option<usize>,
@@ -58,6 +62,39 @@ pub(crate) struct Settings {
     /// Standard deviation of the window for overlapping patches, in patch sizes.
     #[arg(long)]
     window: Option<f64>,
+}
+
+impl Settings {
+    fn quality(&self) -> Done<Quality> {
+        match self.quality.as_str() {
+            "fast" => Ok(Quality::Fast),
+            "balanced" => Ok(Quality::Balanced),
+            "best" => Ok(Quality::Best),
+            other => Err(format!("--quality {other}: it is fast, balanced or best").into()),
+        }
+    }
+
+    /// The settings of a quality with those changed that were given.
+    fn configure(&self, mut denoiser: Denoiser) -> Denoiser {
+        let given: [(Option<usize>, fn(Denoiser, usize) -> Denoiser); 4] = [
+            (self.patch, |denoiser, patch| denoiser.patch(patch, patch)),
+            (self.states, Denoiser::states),
+            (self.iterations, Denoiser::iterations),
+            (self.batches, Denoiser::batches),
+        ];
+        for (value, set) in given {
+            if let Some(value) = value {
+                denoiser = set(denoiser, value);
+            }
+        }
+        if let Some(blur) = self.blur {
+            denoiser = denoiser.blur(blur);
+        }
+        if let Some(window) = self.window {
+            denoiser = denoiser.window(window);
+        }
+        denoiser
+    }
 }
 
 /// What one cleaned image is like.
@@ -112,34 +149,16 @@ fn clean_one(settings: &Settings, name: &str, clean: &Array2<f64>, peak: f64, se
     let noisy = mean.mapv(|mean| if mean > 0.0 { poisson.sample(&[mean.ln()], &mut random) } else { 0.0 });
     let (rows, columns) = noisy.dim();
     let stack = Array4::from_shape_fn((1, rows, columns, 1), |(_, row, column, _)| noisy[[row, column]]);
-    let patch = settings.patch.unwrap_or(20);
-    let mut denoiser = Denoiser::new(poisson).patch(patch, patch).seed(seed);
-    let components = settings.components.unwrap_or(if peak < 0.7 { 30 } else { 100 });
-    denoiser = denoiser.components(components);
-    if let Some(states) = settings.states {
-        denoiser = denoiser.states(states);
-    }
-    if let Some(iterations) = settings.iterations {
-        denoiser = denoiser.iterations(iterations);
-    }
-    if let Some(batches) = settings.batches {
-        denoiser = denoiser.batches(batches);
-    }
-    if let Some(blur) = settings.blur {
-        denoiser = denoiser.blur(blur);
-    }
-    if let Some(window) = settings.window {
-        denoiser = denoiser.window(window);
-    }
     let start = ProcessTime::now();
-    let cleaned = denoiser.run_observed(stack.view(), &mut |progress| {
-        if std::env::var_os("COURSE").is_some() {
-            say(&format!("{} {:.4} {:.0} s", progress.iteration, progress.bound / 56169.0, start.elapsed().as_secs_f64()));
-        }
-        std::ops::ControlFlow::Continue(())
-    })?;
+    let denoisers = Denoiser::for_image(poisson, settings.quality()?, settings.components, stack.view());
+    let components = denoisers.first().map_or(0, Denoiser::h);
+    let mut estimates = Vec::new();
+    for denoiser in denoisers {
+        estimates.push(settings.configure(denoiser).also_seed(seed).run(stack.view())?.estimate);
+    }
     let cpu = start.elapsed().as_secs_f64();
-    let estimate = cleaned.estimate.mean.slice(ndarray::s![0, .., .., 0]).to_owned();
+    let average = Estimate::average(&estimates).ok_or("there is no estimate")?;
+    let estimate = average.mean.slice(ndarray::s![0, .., .., 0]).to_owned();
     let psnr = |image: &Array2<f64>, top: f64| {
         let error = (image - &mean).mapv(|e| e * e).mean().unwrap_or(f64::NAN);
         10.0 * (top * top / error).log10()

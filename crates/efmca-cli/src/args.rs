@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 use efmca_io::image_file::SampleType;
 
+use crate::clean_args::{ApplyArgs, DenoiseArgs, InpaintArgs};
+
 /// Maximal causes analysis with noise from any exponential family: finds the hidden causes of data,
 /// where of the active causes the strongest one decides each value.
 #[derive(Debug, Parser)]
@@ -21,7 +23,11 @@ const EXAMPLES: &str = "Examples:
   efmca families                 all kinds of noise there are
   efmca families gamma           one of them in detail
   efmca corrupt clean.tif -o noisy.tif --noise poisson --peak 2
-                                 a noisy image to test with: 2 photons where it is brightest";
+                                 a noisy image to test with: 2 photons where it is brightest
+  efmca denoise noisy.tif -o clean.tif --noise poisson --report clean.html
+                                 a clean image, learned from the noisy one alone
+  efmca inpaint holes.tif -o whole.tif --noise poisson --mask holes.png
+                                 missing pixels filled in";
 
 /// The commands.
 #[derive(Debug, Subcommand)]
@@ -32,6 +38,12 @@ pub(crate) enum Command {
     Families(FamiliesArgs),
     /// Makes a noisy image from a clean one, to test with.
     Corrupt(CorruptArgs),
+    /// Cleans a noisy image, with nothing to learn from but itself.
+    Denoise(DenoiseArgs),
+    /// Fills in the missing pixels of a noisy image, and cleans the others.
+    Inpaint(InpaintArgs),
+    /// Cleans an image with a model that was learned from another one.
+    Apply(ApplyArgs),
 }
 
 /// What `efmca demo` can be told.

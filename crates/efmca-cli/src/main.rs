@@ -1,11 +1,15 @@
 //! The `efmca` program: maximal causes analysis with noise from any exponential family.
 
 mod args;
+mod clean;
+mod clean_args;
+mod clean_report;
 mod corrupt;
 mod demo;
 mod demo_files;
 mod failure;
 mod families;
+mod progress;
 mod show;
 
 use std::io::Write;
@@ -22,6 +26,9 @@ fn main() -> ExitCode {
         Command::Demo(demo) => demo::run(demo),
         Command::Families(families) => families::run(families),
         Command::Corrupt(corrupt) => corrupt::run(corrupt),
+        Command::Denoise(denoise) => clean::denoise(denoise),
+        Command::Inpaint(inpaint) => clean::inpaint(inpaint),
+        Command::Apply(apply) => clean::apply(apply),
     };
     let failure = match result {
         Ok(()) | Err(Failure::OutputClosed) => return ExitCode::SUCCESS,

@@ -10,7 +10,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::quality::psnr;
 use crate::error::{Error, Result};
-use crate::family::SharedFamily;
+use crate::family::{Family, SharedFamily};
 use member::{Member, Members};
 
 /// Images of whole numbers have few different values, and their parameters are worked out once; this many at most.
@@ -198,6 +198,16 @@ impl Corruption {
             problem: problem.into(),
         }
     }
+}
+
+/// The natural parameters of the member of `family` that has this mean, and this standard deviation where it is free;
+/// `None` if there is none.
+pub(super) fn with_mean(family: &dyn Family, mean: f64, sd: f64) -> Option<Vec<f64>> {
+    let found = |sd: Option<f64>| match Members::new(family, sd).ok()?.with_mean(mean).ok()? {
+        Member::Drawn(eta) => Some(eta),
+        Member::Always(_) => None,
+    };
+    found(None).or_else(|| found(Some(sd)))
 }
 
 #[cfg(test)]

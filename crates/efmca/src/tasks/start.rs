@@ -5,17 +5,18 @@ use rand_chacha::ChaCha8Rng;
 
 use ndarray::{Array1, Array2};
 
+use super::corrupt::with_mean;
 use crate::error::Result;
 use crate::family::SharedFamily;
 use crate::model::{Background, Columns, Data, Geometry, Model, Patches};
 
-/// A model whose causes are patches of the blurred image at random places, and whose background is the weakest of them.
+/// A model whose causes are patches of the blurred image at random places.
 ///
 /// What is blurred are the statistics $\vec T(y)$: their local means are mean value parameters of any family.
 pub(super) fn from_blurred(
     family: &SharedFamily,
     patches: &Patches,
-    h: usize,
+    (h, background): (usize, Background),
     blur: f64,
     seed: u64,
 ) -> Result<Model> {
@@ -35,20 +36,42 @@ pub(super) fn from_blurred(
         w
     };
     let mut w = Array2::zeros((h, d * l));
-    let mut weakest: Option<(f64, Vec<f64>)> = None;
     for mut row in w.outer_iter_mut() {
-        let found = profile(rng.random_range(0..geometry.n()));
-        let strength = found.chunks_exact(l).map(|w| family.dominance(w)).sum::<f64>();
-        row.assign(&Array1::from(found.clone()));
-        if weakest.as_ref().is_none_or(|(lowest, _)| strength < *lowest) {
-            weakest = Some((strength, found));
-        }
+        row.assign(&Array1::from(profile(rng.random_range(0..geometry.n()))));
     }
-    let background = Background::Fixed(weakest.map(|(_, w)| w).unwrap_or_default());
     let pi = Array1::from_elem(h, (2.0 / h as f64).min(0.3));
-    let mut model = Model::from_parts(Columns::same(family.clone(), d)?, pi, w, background)?;
-    model.background_learned = true;
-    Ok(model)
+    Model::from_parts(Columns::same(family.clone(), d)?, pi, w, background)
+}
+
+/// The share of the average that the dark keeps, where values have a lower end.
+const DARK: f64 = 0.005;
+
+/// A background that loses to every cause: darker than all of the image, so that also its darkest parts have causes. A
+/// learned one would set a floor under all of them. `None` for families that are not ordered by their mean.
+pub(super) fn dark(family: &SharedFamily, patches: &Patches, blur: f64) -> Option<Background> {
+    let geometry = patches.geometry()?;
+    let there: Vec<f64> = patches.pixels().iter().copied().filter(|value| !value.is_nan()).collect();
+    let mean = there.iter().sum::<f64>() / there.len() as f64;
+    let sd = (there.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / there.len() as f64).sqrt();
+    let low = family.support().low;
+    let dark = match low.is_finite() {
+        true => low + DARK * (mean - low),
+        false => {
+            let planes = blurred_statistics(family, patches, &geometry, blur.max(1.0));
+            let local = |pixel: usize| {
+                let mut w: Vec<f64> = planes.iter().map(|plane| plane[pixel]).collect();
+                family.project(&mut w);
+                family.f(&w)
+            };
+            (0..geometry.pixels()).map(local).fold(mean, f64::min) - sd
+        }
+    };
+    let eta = with_mean(&**family, dark, sd)?;
+    let mut w = vec![0.0; family.l()];
+    family.grad_a(&eta, &mut w);
+    family.project(&mut w);
+    let inside = w.iter().all(|w| w.is_finite()) && family.inside(&w);
+    inside.then(|| Background::Fixed(w.repeat(geometry.d())))
 }
 
 /// One plane for each $l$: the local means of $T_l$ over the pixels that are there, in a Gaussian window.

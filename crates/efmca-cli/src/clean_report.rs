@@ -1,0 +1,147 @@
+//! How good a clean image is, and a page to look at.
+
+use std::path::Path;
+
+use efmca::Model;
+use efmca::tasks::denoise::Learned;
+use efmca::tasks::quality::{psnr, ssim};
+use efmca_io::image_file::{ReadOptions, read};
+use efmca_io::{CaptionedPicture, Picture, Report, Scale, causes_mosaic, common_range};
+use ndarray::{Array2, Array4, ArrayView2, Axis, s};
+use serde_json::Value;
+
+use crate::clean::Noisy;
+use crate::clean_args::FileArgs;
+use crate::failure::Failure;
+use crate::show::largest_first;
+
+/// The noisy and the clean image beside the truth.
+pub(crate) struct Comparison {
+    /// PSNR and SSIM before and after.
+    psnr: [f64; 2],
+    ssim: [f64; 2],
+    /// The brightest pixel of the truth, which PSNR is relative to.
+    peak: f64,
+    /// The truth in the units of the image.
+    truth: Array4<f64>,
+}
+
+impl Comparison {
+    /// Reads the truth. If the noisy file says by what it was divided (`efmca corrupt --peak`), so is the truth.
+    pub(crate) fn new(path: &Path, noisy: &Noisy, clean: &Array4<f64>) -> Result<Self, Failure> {
+        let file = read(path, &ReadOptions::default()).map_err(Failure::input)?;
+        let scale = noisy.file.metadata.note("peak-scale").and_then(|note| note.parse::<f64>().ok()).unwrap_or(1.0);
+        let truth = file.values.mapv(|value| value / scale);
+        if truth.dim() != clean.dim() {
+            let size = |(pages, rows, columns, channels): (usize, usize, usize, usize)| {
+                format!("{pages} pages of {rows} x {columns} pixels in {channels} channels")
+            };
+            return Err(Failure::input(format!(
+                "{}: it has {}, and the image {}; compare images of the same size",
+                path.display(),
+                size(truth.dim()),
+                size(clean.dim())
+            )));
+        }
+        let peak = truth.iter().copied().filter(|value| !value.is_nan()).fold(0.0, f64::max);
+        let both = |image: &Array4<f64>| -> Result<(f64, f64), efmca::Error> {
+            let mut similar = Vec::new();
+            for (page, truth) in image.outer_iter().zip(truth.outer_iter()) {
+                for channel in 0..page.dim().2 {
+                    similar.push(ssim(page.slice(s![.., .., channel]), truth.slice(s![.., .., channel]), peak)?);
+                }
+            }
+            Ok((psnr(image.view(), truth.view(), peak)?, similar.iter().sum::<f64>() / similar.len().max(1) as f64))
+        };
+        let before = both(&noisy.file.values).map_err(Failure::input)?;
+        let after = both(clean).map_err(Failure::input)?;
+        Ok(Self { psnr: [before.0, after.0], ssim: [before.1, after.1], peak, truth })
+    }
+
+    /// In one line.
+    pub(crate) fn line(&self) -> String {
+        format!(
+            "PSNR {:.2} -> {:.2} dB (peak {}), SSIM {:.3} -> {:.3}",
+            self.psnr[0], self.psnr[1], self.peak, self.ssim[0], self.ssim[1]
+        )
+    }
+
+    /// For machines.
+    pub(crate) fn fields(&self) -> [(&'static str, Value); 5] {
+        [
+            ("psnr_before", self.psnr[0].into()),
+            ("psnr_after", self.psnr[1].into()),
+            ("ssim_before", self.ssim[0].into()),
+            ("ssim_after", self.ssim[1].into()),
+            ("peak", self.peak.into()),
+        ]
+    }
+}
+
+/// What a page shows beside the pictures.
+pub(crate) struct Page<'a> {
+    pub(crate) settings: Vec<(String, String)>,
+    pub(crate) learned: Option<&'a Learned>,
+    pub(crate) model: Option<&'a Model>,
+    pub(crate) patch: (usize, usize),
+}
+
+impl Page<'_> {
+    /// Writes the page.
+    pub(crate) fn write(
+        &self,
+        path: &Path,
+        files: &FileArgs,
+        noisy: &Noisy,
+        clean: &Array4<f64>,
+        deviation: &Array4<f64>,
+        comparison: Option<&Comparison>,
+    ) -> Result<(), Failure> {
+        let mut summary = vec![("image".to_owned(), files.input.display().to_string())];
+        summary.extend(self.settings.iter().cloned());
+        if let Some(comparison) = comparison {
+            summary.push(("quality".to_owned(), comparison.line()));
+        }
+        if let Some(learned) = self.learned {
+            summary.push(("patches learned from".to_owned(), learned.patches.to_string()));
+        }
+        // the range of the clean image for all, so that they can be compared
+        let first = clean.slice(s![0, .., .., 0]);
+        let (low, high) = common_range(&[first]);
+        let mut pictures = vec![
+            CaptionedPicture::new("before", picture(&noisy.file.values, low, high)?),
+            CaptionedPicture::new("after", picture(clean, low, high)?),
+        ];
+        if let Some(comparison) = comparison {
+            pictures.push(CaptionedPicture::new("reference", picture(&comparison.truth, low, high)?));
+        }
+        let most = deviation.iter().copied().filter(|value| value.is_finite()).fold(0.0, f64::max);
+        let caption = format!("posterior standard deviation (white: {most:.3})");
+        pictures.push(CaptionedPicture::new(caption, picture(deviation, 0.0, most)?));
+        let causes = self.model.map(|model| causes(model, self.patch)).transpose()?;
+        let curve = self.learned.map_or(Vec::new(), |learned| learned.history.iter().map(|step| step.bound).collect());
+        let title = files.output.file_name().map_or("efmca".into(), |name| name.to_string_lossy().into_owned());
+        Report { title, summary, pictures, causes, curve }.write(path, files.force).map_err(Failure::work)
+    }
+}
+
+/// The first page of a stack.
+fn picture(stack: &Array4<f64>, low: f64, high: f64) -> Result<Picture, Failure> {
+    let page = stack.index_axis(Axis(0), 0);
+    match page.dim().2 {
+        3 => Picture::colour(page, low, high).map_err(Failure::work),
+        _ => Picture::grey(page.slice(s![.., .., 0]), low, high).map_err(Failure::work),
+    }
+}
+
+/// The means of the causes, the most active first.
+fn causes(model: &Model, (rows, columns): (usize, usize)) -> Result<CaptionedPicture, Failure> {
+    let means = model.means();
+    let fields: Vec<Array2<f64>> = largest_first(model.pi())
+        .into_iter()
+        .map(|h| Array2::from_shape_fn((rows, columns), |(y, x)| means[[h, y * columns + x]]))
+        .collect();
+    let views: Vec<ArrayView2<'_, f64>> = fields.iter().map(|field| field.view()).collect();
+    let caption = format!("{} causes, the most active first, each in its own range", fields.len());
+    Ok(CaptionedPicture::new(caption, causes_mosaic(&views, Scale::Each).map_err(Failure::work)?))
+}

@@ -1,0 +1,86 @@
+//! What is seen while learning goes on, and how it is stopped.
+
+use std::io::{IsTerminal, Write, stderr};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use efmca::em::Progress;
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::clean_args::LogFormat;
+
+/// A bar on a terminal, lines of JSON for machines, and nothing elsewhere.
+pub(crate) struct Watch {
+    bar: Option<ProgressBar>,
+    json: bool,
+    started: Instant,
+    stop: Arc<AtomicBool>,
+}
+
+impl Watch {
+    /// From now on Ctrl-C ends the learning after the step that is running; a second one ends the program.
+    pub(crate) fn new(format: LogFormat) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let asked = Arc::clone(&stop);
+        // Where signals cannot be caught, Ctrl-C ends the program as it always does.
+        let _ = ctrlc::set_handler(move || {
+            if asked.swap(true, Ordering::SeqCst) {
+                std::process::exit(130);
+            }
+            let _ = writeln!(stderr(), "\nstopping after this step; press Ctrl-C again to stop at once");
+        });
+        let bar = (format == LogFormat::Text && stderr().is_terminal()).then(|| {
+            let style = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len}, {eta} left");
+            ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+        });
+        Self { bar, json: format == LogFormat::Json, started: Instant::now(), stop }
+    }
+
+    /// Whether the user asked to stop.
+    pub(crate) fn stopped(&self) -> bool {
+        self.stop.load(Ordering::SeqCst)
+    }
+
+    /// One iteration is done.
+    pub(crate) fn see(&mut self, progress: &Progress<'_>) -> ControlFlow<()> {
+        let active = progress.model.pi().sum();
+        if let Some(bar) = &self.bar {
+            bar.set_length(progress.iterations as u64);
+            bar.set_message(format!("bound {:.6e}, {active:.1} causes active", progress.bound));
+            bar.set_position(progress.iteration as u64);
+        }
+        let seconds = self.started.elapsed().as_secs_f64();
+        let left = seconds / progress.iteration as f64 * (progress.iterations - progress.iteration) as f64;
+        self.event(
+            "iteration",
+            &[
+                ("iteration", progress.iteration.into()),
+                ("iterations", progress.iterations.into()),
+                ("bound", progress.bound.into()),
+                ("active", active.into()),
+                ("seconds", seconds.into()),
+                ("seconds_left", left.into()),
+            ],
+        );
+        if self.stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    /// A line of JSON, if that is wanted.
+    pub(crate) fn event(&self, name: &str, fields: &[(&str, serde_json::Value)]) {
+        if self.json {
+            let mut object = serde_json::Map::new();
+            object.insert("event".into(), name.into());
+            object.extend(fields.iter().map(|(key, value)| ((*key).to_owned(), value.clone())));
+            let _ = writeln!(stderr().lock(), "{}", serde_json::Value::Object(object));
+        }
+    }
+
+    /// Takes the bar away.
+    pub(crate) fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
