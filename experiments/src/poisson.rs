@@ -115,7 +115,8 @@ pub(crate) struct Cleaned {
 
 pub(crate) fn run(settings: &Settings, out: &Path) -> Done<()> {
     let mut found = Vec::new();
-    for name in IMAGES.iter().filter(|name| settings.only.is_empty() || settings.only.iter().any(|only| only == *name)) {
+    for name in IMAGES.iter().filter(|name| settings.only.is_empty() || settings.only.iter().any(|only| only == *name))
+    {
         let clean = read(&settings.images.join(format!("{name}.png")))?;
         for peak in &settings.peaks {
             for seed in settings.seed..settings.seed + settings.runs {

@@ -18,8 +18,8 @@ pub(crate) struct Args {
 }
 
 const EXAMPLES: &str = "Examples:
-  efmca demo                     learn bars from noisy pictures, live
-  efmca demo --family poisson    the same with counts
+  efmca demo                     clean a picture with about one photon a pixel
+  efmca bars                     learn bars from noisy pictures, live
   efmca families                 all kinds of noise there are
   efmca families gamma           one of them in detail
   efmca corrupt clean.tif -o noisy.tif --noise poisson --peak 2
@@ -32,8 +32,10 @@ const EXAMPLES: &str = "Examples:
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Learns the bars test live: ten bars from a thousand noisy pictures.
+    /// Cleans a picture with about one photon a pixel, which comes with the program.
     Demo(DemoArgs),
+    /// Learns the bars test live: ten bars from a thousand noisy pictures.
+    Bars(BarsArgs),
     /// Lists the families of noise, or shows one of them.
     Families(FamiliesArgs),
     /// Makes a noisy image from a clean one, to test with.
@@ -49,6 +51,22 @@ pub(crate) enum Command {
 /// What `efmca demo` can be told.
 #[derive(Debug, clap::Args)]
 pub(crate) struct DemoArgs {
+    /// The expected photons of the brightest pixel.
+    #[arg(long, default_value_t = 2.0, value_name = "P")]
+    pub(crate) peak: f64,
+
+    /// The same number gives the same noise and the same result, bit for bit.
+    #[arg(long, short, default_value_t = 0, value_name = "N")]
+    pub(crate) seed: u64,
+
+    /// The folder for the results; it is made if it is not there, and files of an earlier demo are replaced.
+    #[arg(long, short, default_value = "efmca-demo", value_name = "DIR")]
+    pub(crate) out: PathBuf,
+}
+
+/// What `efmca bars` can be told.
+#[derive(Debug, clap::Args)]
+pub(crate) struct BarsArgs {
     /// The noise: exponential, poisson, bernoulli, gaussian or gamma.
     #[arg(long, short, default_value = "exponential", value_name = "FAMILY")]
     pub(crate) family: String,
@@ -58,7 +76,7 @@ pub(crate) struct DemoArgs {
     pub(crate) seed: u64,
 
     /// The folder for the picture, the figure and the model; it is made if it is not there.
-    #[arg(long, short, default_value = "efmca-demo", value_name = "DIR")]
+    #[arg(long, short, default_value = "efmca-bars", value_name = "DIR")]
     pub(crate) out: PathBuf,
 }
 

@@ -1,14 +1,14 @@
 //! `efmca denoise`, `efmca inpaint` and `efmca apply`: a clean image from a noisy one.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use efmca::family::{Measure, SharedFamily, family};
 use efmca::tasks::Estimate;
 use efmca::tasks::denoise::{Denoiser, Learned};
 use efmca::{Error, Model};
 use efmca_io::image_file::{
-    Format, ImageFile, ReadOptions, ValueScale, WriteOptions, Written, check_holds, check_writable, default_sample, read,
-    read_mask, rounding_cost, write,
+    Format, ImageFile, ReadOptions, ValueScale, WriteOptions, Written, check_holds, check_place, check_writable,
+    default_sample, read, read_mask, rounding_cost, write,
 };
 use efmca_io::{read_model, write_model};
 use ndarray::{Array4, Axis};
@@ -54,8 +54,7 @@ fn learn_and_clean(files: &FileArgs, learning: &LearnArgs, mask: Option<Option<&
     let shape = noisy.values.dim();
     if let Some(Some(mask)) = mask {
         let mask = read_mask(mask, (shape.0, shape.1, shape.2), &ReadOptions::default()).map_err(Failure::input)?;
-        for (place, missing) in mask.indexed_iter().filter(|(_, missing)| **missing) {
-            let _ = missing;
+        for (place, _) in mask.indexed_iter().filter(|(_, missing)| **missing) {
             noisy.values.slice_mut(ndarray::s![place.0, place.1, place.2, ..]).fill(f64::NAN);
         }
     }
@@ -81,8 +80,7 @@ fn learn_and_clean(files: &FileArgs, learning: &LearnArgs, mask: Option<Option<&
     let mut found: Vec<(Estimate, Learned)> = Vec::new();
     for denoiser in &denoisers {
         let located = |error: Error| describe(error, &files.input, &family);
-        let learned =
-            denoiser.learn(learn_from.view(), &mut |progress| watch.see(progress)).map_err(located)?;
+        let learned = denoiser.learn(learn_from.view(), &mut |progress| watch.see(progress)).map_err(located)?;
         let all = learn_from.len() == noisy.values.len();
         let estimate = match all {
             true => denoiser.estimate(noisy.values.view(), &learned),
@@ -144,13 +142,15 @@ pub(crate) fn apply(args: &ApplyArgs) -> Result<(), Failure> {
     };
     let watch = Watch::new(files.log_format);
     let denoiser = Denoiser::new(family.clone()).patch(patch.0, patch.1).components(model.h());
-    let estimate = denoiser
-        .apply(noisy.values.view(), &model)
-        .map_err(|error| describe(error, &files.input, &family))?;
+    let estimate =
+        denoiser.apply(noisy.values.view(), &model).map_err(|error| describe(error, &files.input, &family))?;
     watch.finish();
     let settings = vec![
         ("noise".to_owned(), family.spec()),
-        ("model".to_owned(), format!("{} ({} causes of {} x {} pixels)", args.model.display(), model.h(), patch.0, patch.1)),
+        (
+            "model".to_owned(),
+            format!("{} ({} causes of {} x {} pixels)", args.model.display(), model.h(), patch.0, patch.1),
+        ),
     ];
     finish(files, &noisy, &estimate, &Page { settings, learned: None, model: Some(&model), patch }, &watch)
 }
@@ -244,13 +244,7 @@ fn check_outputs(files: &FileArgs, model: Option<&Path>) -> Result<(), Failure> 
         check_writable(path, files.force).map_err(Failure::input)?;
     }
     for path in [files.report.as_deref(), model].into_iter().flatten() {
-        if path.exists() && !files.force {
-            return Err(Failure::input(format!("{}: it is there already; use --force to replace it", path.display())));
-        }
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).map_or(PathBuf::from("."), PathBuf::from);
-        if !folder.is_dir() {
-            return Err(Failure::input(format!("{}: there is no folder {}; make it first", path.display(), folder.display())));
-        }
+        check_place(path, files.force).map_err(Failure::input)?;
     }
     let all: Vec<&Path> = [Some(files.output.as_path()), files.uncertainty.as_deref(), files.report.as_deref(), model]
         .into_iter()
@@ -338,16 +332,16 @@ fn set_threads(threads: Option<usize>) -> Result<(), Failure> {
     match threads {
         None => Ok(()),
         Some(0) => Err(Failure::input("--threads 0: give 1 or more, or leave it out for all processors")),
-        Some(threads) => {
-            rayon::ThreadPoolBuilder::new().num_threads(threads).build_global().map_err(Failure::work)
-        }
+        Some(threads) => rayon::ThreadPoolBuilder::new().num_threads(threads).build_global().map_err(Failure::work),
     }
 }
 
 /// What is wrong with an image, in words about images.
 fn describe(error: Error, path: &Path, family: &SharedFamily) -> Failure {
     let hint = match &error {
-        Error::OutsideSupport { value, .. } if value.fract() != 0.0 && family.support().measure == Measure::Counting => {
+        Error::OutsideSupport { value, .. }
+            if value.fract() != 0.0 && family.support().measure == Measure::Counting =>
+        {
             "; counts are whole numbers: if these are camera units, say --gain and --offset"
         }
         Error::OutsideSupport { .. } => "; choose another --noise, or mark such pixels with --missing VALUE",

@@ -1,204 +1,79 @@
-//! `efmca demo`: the bars test, learned while you watch.
+//! `efmca demo`: a photon-limited picture, cleaned with nothing but itself.
 
-use std::ops::ControlFlow;
+use std::path::PathBuf;
 
-use efmca::em::{Fit, Progress, StopReason};
-use efmca::family::{SharedFamily, family};
-use efmca::{Em, Model, bars};
-use ndarray::Array2;
+use efmca_io::image_file::{ReadOptions, read};
+use efmca_io::{Picture, common_range, write_atomically};
+use ndarray::s;
 
-use crate::args::DemoArgs;
-use crate::demo_files::DemoFiles;
+use crate::args::{Args, Command, DemoArgs};
 use crate::failure::Failure;
-use crate::show::{Screen, largest_first, square};
+use crate::show::Screen;
 
-/// Pixels on each side of a picture; there are twice as many bars.
-const SIDE: usize = 5;
-const PICTURES: usize = 1000;
-const PI: f64 = 0.2;
-const STARTS: usize = 20;
-const EXAMPLES: usize = 10;
-/// Where no one watches a line every so many iterations is enough.
-const PLAIN_EVERY: usize = 10;
+/// The picture that comes with the program.
+const CAMERA: &[u8] = include_bytes!("../assets/camera.png");
 
-/// The noise of the demo: a family, and its usual parameters on a bar and off it.
-struct Noise {
-    family: &'static str,
-    bar: &'static [f64],
-    dark: &'static [f64],
-    words: &'static str,
-}
-
-const NOISES: [Noise; 5] = [
-    Noise { family: "exponential", bar: &[0.1], dark: &[1.0], words: "mean 10 on a bar, 1 off it" },
-    Noise { family: "poisson", bar: &[10.0], dark: &[1.0], words: "counts of mean 10 on a bar, 1 off it" },
-    Noise {
-        family: "bernoulli",
-        bar: &[0.99],
-        dark: &[0.01],
-        words: "pixels set with probability 0.99 on a bar, 0.01 off it",
-    },
-    Noise { family: "gaussian", bar: &[10.0, 1.0], dark: &[1.0, 1.0], words: "mean 10 on a bar, 1 off it, variance 1" },
-    Noise { family: "gamma", bar: &[2.0, 0.2], dark: &[2.0, 2.0], words: "mean 10 on a bar, 1 off it, shape 2" },
-];
-
-/// What was drawn, and from what.
-pub(crate) struct Task {
-    /// The model the pictures are drawn from.
-    pub(crate) truth: Model,
-    /// A picture in each row.
-    pub(crate) data: Array2<f64>,
-    /// The log-likelihood of the model that made them.
-    pub(crate) log_likelihood: f64,
-}
-
-/// Draws pictures, learns from them, and shows what was learned.
+/// Makes the picture noisy, cleans it, and leaves pictures and a report.
 pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
-    let (noise, family) = noise_for(&args.family)?;
-    let files = DemoFiles::prepare(&args.out)?;
+    let path = |name: &str| args.out.join(name);
+    let [clean, noisy, result, report, picture] =
+        ["camera.png", "noisy.tif", "denoised.tif", "report.html", "before-after.png"].map(path);
+    let refused = |error: efmca_io::IoError| Failure::input(format!("--out {}: {error}", args.out.display()));
+    write_atomically(&clean, CAMERA).map_err(refused)?;
     let mut screen = Screen::new();
-
-    let truth = bars::model(family.clone(), SIDE, noise.bar, noise.dark, PI).map_err(Failure::work)?;
-    let data = truth.sample(PICTURES, args.seed).y;
-    let log_likelihood = truth.log_likelihood(&data).map_err(Failure::work)?;
-    let task = Task { truth, data, log_likelihood };
-    introduce(&mut screen, noise, &task, args.seed)?;
-
-    let fit = learn(&mut screen, family, &task, args.seed)?;
-    report(&mut screen, &task, &fit)?;
-
-    let written = files.write(&task, &fit)?;
-    screen.say("\nWritten:")?;
-    let paths: Vec<String> = written.iter().map(|(path, _)| path.display().to_string()).collect();
-    let width = paths.iter().map(|path| path.chars().count()).max().unwrap_or(0);
-    for (path, (_, what)) in paths.iter().zip(written) {
-        screen.say(&format!("  {path:width$}  {what}"))?;
+    screen.say(&format!(
+        "A picture with at most {} photons a pixel is cleaned, with nothing to learn from but itself.\n\
+         The same by hand:\n",
+        args.peak
+    ))?;
+    let text = |path: &PathBuf| path.display().to_string();
+    let (peak, seed) = (args.peak.to_string(), args.seed.to_string());
+    let corrupt = ["corrupt", &text(&clean), "-o", &text(&noisy), "--noise", "poisson", "--peak", &peak, "--seed", &seed];
+    let denoise = [
+        "denoise",
+        &text(&noisy),
+        "-o",
+        &text(&result),
+        "--noise",
+        "poisson",
+        "--quality",
+        "fast",
+        "--reference",
+        &text(&clean),
+        "--report",
+        &text(&report),
+        "--seed",
+        &seed,
+    ];
+    // the lock of standard output is given back, because the commands take it themselves
+    screen.say(&format!("  efmca {}\n  efmca {}\n", corrupt.join(" "), denoise.join(" ")))?;
+    drop(screen);
+    for arguments in [&corrupt[..], &denoise[..]] {
+        step(arguments)?;
     }
+    beside(&[&noisy, &result], &picture)?;
+    Screen::new().say(&format!("look at {} and {}", picture.display(), report.display()))?;
     Ok(())
 }
 
-/// The noise that was asked for, under any of its names.
-fn noise_for(spec: &str) -> Result<(&'static Noise, SharedFamily), Failure> {
-    let family = family(spec).map_err(Failure::input)?;
-    let noise = NOISES.iter().find(|noise| noise.family == family.spec()).ok_or_else(|| {
-        let names: Vec<&str> = NOISES.iter().map(|noise| noise.family).collect();
-        Failure::input(format!(
-            "there is no demo for the family `{}`; choose --family {}",
-            family.spec(),
-            names.join(", ").replace(", gamma", " or gamma")
-        ))
-    })?;
-    Ok((noise, family))
-}
-
-/// Tells what is about to be learned from what.
-fn introduce(screen: &mut Screen, noise: &Noise, task: &Task, seed: u64) -> Result<(), Failure> {
-    let (bars, pictures) = (task.truth.h(), task.data.nrows());
-    let examples = screen.pictures(&examples(task));
-    screen.say(&format!(
-        "The bars test: {bars} bars on {SIDE} x {SIDE} pixels, each in a picture with probability {PI}.\n\
-         Noise: {} ({}).\n\n\
-         {EXAMPLES} of the {pictures} pictures (seed {seed}), which are all that is known:\n\n{examples}",
-        noise.family, noise.words
-    ))?;
-    Ok(screen.say(&format!("Learning {bars} causes: {STARTS} starts, of which the best goes on."))?)
-}
-
-/// Trains and shows how it goes.
-fn learn(screen: &mut Screen, family: SharedFamily, task: &Task, seed: u64) -> Result<Fit, Failure> {
-    let em = Em::new(task.truth.h()).family(family).iterations(100).seed(seed).starts(STARTS).short_iterations(10);
-    let mut first = true;
-    let mut trouble = None;
-    let mut watch = |progress: &Progress<'_>| {
-        let line = format!(
-            "iteration {:>3} of {}   log-likelihood {:.1}",
-            progress.iteration, progress.iterations, progress.bound
-        );
-        let shown = if screen.is_live() {
-            let causes = screen.pictures(&causes(progress.model, 0..progress.model.h()));
-            screen.frame(&format!("{line}\n\n{causes}"))
-        } else if first || progress.iteration.is_multiple_of(PLAIN_EVERY) {
-            screen.say(&line)
-        } else {
-            Ok(())
-        };
-        first = false;
-        match shown {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(error) => {
-                trouble = Some(error);
-                ControlFlow::Break(())
-            }
-        }
-    };
-    let fit = em.fit_observed(&task.data, None, &mut watch).map_err(Failure::work)?;
-    match trouble {
-        Some(error) => Err(error.into()),
-        None => Ok(fit),
+/// Runs a command as it was shown; files of an earlier demo are replaced.
+fn step(arguments: &[&str]) -> Result<(), Failure> {
+    let args = <Args as clap::Parser>::try_parse_from(["efmca"].iter().chain(arguments).chain(&["--force"]));
+    match args.map_err(Failure::work)?.command {
+        Command::Corrupt(corrupt) => crate::corrupt::run(&corrupt),
+        Command::Denoise(denoise) => crate::clean::denoise(&denoise),
+        _ => Ok(()),
     }
 }
 
-/// Tells what was learned and how good it is.
-fn report(screen: &mut Screen, task: &Task, fit: &Fit) -> Result<(), Failure> {
-    let why = match fit.stop {
-        StopReason::Converged => "the log-likelihood no longer changes",
-        _ => "that was the last one",
-    };
-    screen.clear_frame()?;
-    screen.say(&format!("Done after {} iterations: {why}.\n", fit.history.len()))?;
-    let learned = screen.pictures(&causes_by_activation(&fit.model));
-    screen.say(&format!("The causes that were learned, the most active first:\n\n{learned}"))?;
-    let (bars, found) = (task.truth.h(), bars::found(&task.truth, &fit.model));
-    screen.say(&match found == bars {
-        true => format!("all {bars} bars were found"),
-        false => format!("{found} of {bars} bars were found; another --seed can find more"),
-    })?;
-    screen.say(&format!(
-        "log-likelihood  {:.1} learned, {:.1} with the model that made the pictures",
-        fit.log_likelihood, task.log_likelihood
-    ))?;
-    let pi = fit.model.pi().iter();
-    let (low, high) = pi.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), pi| (low.min(*pi), high.max(*pi)));
-    Ok(screen
-        .say(&format!("activation      {low:.3} to {high:.3} learned, {PI:.3} in the model that made the pictures"))?)
-}
-
-/// Some of the pictures that are learned from. A single very bright pixel, as exponential noise has them, would leave
-/// all others black; what is brighter than twice a bar is therefore drawn as bright as that.
-pub(crate) fn examples(task: &Task) -> Vec<Array2<f64>> {
-    let brightest = 2.0 * task.truth.means().iter().copied().fold(0.0, f64::max);
-    let rows = task.data.outer_iter().take(EXAMPLES);
-    rows.map(|row| square(row, SIDE).mapv_into(|value| value.min(brightest))).collect()
-}
-
-/// The means of some causes as pictures.
-pub(crate) fn causes(model: &Model, which: impl IntoIterator<Item = usize>) -> Vec<Array2<f64>> {
-    let means = model.means();
-    which.into_iter().map(|h| square(means.row(h), SIDE)).collect()
-}
-
-/// The means of all causes as pictures, the most active cause first.
-pub(crate) fn causes_by_activation(model: &Model) -> Vec<Array2<f64>> {
-    causes(model, largest_first(model.pi()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_noise_makes_a_model() {
-        for noise in &NOISES {
-            let (found, family) = noise_for(noise.family).unwrap();
-            let model = bars::model(family, SIDE, found.bar, found.dark, PI).unwrap();
-            assert_eq!((model.h(), model.d()), (2 * SIDE, SIDE * SIDE));
-        }
-        assert_eq!(noise_for("Normal").map(|(noise, _)| noise.family).unwrap(), "gaussian");
-    }
-
-    #[test]
-    fn other_families_name_those_there_are() {
-        let message = noise_for("weibull:k=2").map(|_| ()).unwrap_err().to_string();
-        assert!(message.contains("exponential, poisson, bernoulli, gaussian or gamma"), "{message}");
-    }
+/// Images side by side, in the range of the last one.
+fn beside(images: &[&PathBuf], to: &std::path::Path) -> Result<(), Failure> {
+    let read = |path: &&PathBuf| read(path, &ReadOptions::default()).map(|file| file.values).map_err(Failure::work);
+    let images = images.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+    let Some(last) = images.last() else { return Ok(()) };
+    let (low, high) = common_range(&[last.slice(s![0, .., .., 0])]);
+    let pictures = images.iter().map(|image| Picture::grey(image.slice(s![0, .., .., 0]), low, high));
+    let pictures = pictures.collect::<Result<Vec<_>, _>>().map_err(Failure::work)?;
+    let whole = Picture::beside(&pictures, 8).and_then(|picture| picture.to_png()).map_err(Failure::work)?;
+    write_atomically(to, &whole).map_err(Failure::work)
 }

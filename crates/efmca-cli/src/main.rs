@@ -1,12 +1,13 @@
 //! The `efmca` program: maximal causes analysis with noise from any exponential family.
 
 mod args;
+mod bars;
+mod bars_files;
 mod clean;
 mod clean_args;
 mod clean_report;
 mod corrupt;
 mod demo;
-mod demo_files;
 mod failure;
 mod families;
 mod progress;
@@ -24,6 +25,7 @@ fn main() -> ExitCode {
     let args = Args::parse();
     let result = match &args.command {
         Command::Demo(demo) => demo::run(demo),
+        Command::Bars(bars) => bars::run(bars),
         Command::Families(families) => families::run(families),
         Command::Corrupt(corrupt) => corrupt::run(corrupt),
         Command::Denoise(denoise) => clean::denoise(denoise),

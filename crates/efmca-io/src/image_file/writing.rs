@@ -160,7 +160,16 @@ fn encode(format: Format, content: &Content<'_>, remarks: &mut Vec<String>) -> R
 pub fn check_writable(path: &Path, force: bool) -> Result<(), IoError> {
     let location = Location::of(path);
     location.format_to_write()?;
-    let file = location.file;
+    check_place(&location.file, force)
+}
+
+/// Finds out whether there can be a file of any kind at this place.
+///
+/// # Errors
+///
+/// [`IoError::Exists`] unless `force`, and [`IoError::Write`] or [`IoError::CreateFolder`] if there cannot be such a file.
+pub fn check_place(file: &Path, force: bool) -> Result<(), IoError> {
+    let file = file.to_path_buf();
     let failed = |source: std::io::Error| IoError::Write { path: file.clone(), hint: hint_for(source.kind()), source };
     if file.is_dir() {
         return Err(failed(ErrorKind::IsADirectory.into()));

@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 
 use ndarray::Array1;
 
-use super::init::mixed_row;
 use super::batches::Parts;
+use super::init::mixed_row;
 use super::m_step::{ExactPosteriors, MStep, TruncatedPosteriors};
 use super::training::Training;
 use super::{Em, Held, Moments, Schedule};

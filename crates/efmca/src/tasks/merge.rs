@@ -59,8 +59,7 @@ impl Canvas {
     /// `geometry` is number `offset` here.
     pub(super) fn add(&mut self, geometry: &Geometry, offset: usize, window: &[f64], posteriors: &Posteriors<'_>) {
         let lines = geometry.n() / geometry.across();
-        let bands: Vec<Range<usize>> =
-            (0..lines).step_by(LINES).map(|line| line..(line + LINES).min(lines)).collect();
+        let bands: Vec<Range<usize>> = (0..lines).step_by(LINES).map(|line| line..(line + LINES).min(lines)).collect();
         let merged: Vec<(usize, Vec<[f64; 3]>)> = bands
             .into_par_iter()
             .map(|lines| {

@@ -1,4 +1,4 @@
-//! What `efmca demo` leaves behind: a picture, a figure and a model.
+//! What `efmca bars` leaves behind: a picture, a figure and a model.
 
 use std::path::{Path, PathBuf};
 
@@ -6,18 +6,18 @@ use efmca::em::Fit;
 use efmca_io::{Colours, Figure, IoError, Line, Picture, Reference, Scale, mosaic, write_atomically, write_model};
 use ndarray::{Array2, ArrayView2};
 
-use crate::demo::{Task, causes, causes_by_activation, examples};
+use crate::bars::{Task, causes, causes_by_activation, examples};
 use crate::failure::Failure;
 
 /// Ten pictures of five pixels with a line between them are 854 pixels wide at this zoom.
 const ZOOM: usize = 14;
 
 /// A folder that can be written.
-pub(crate) struct DemoFiles {
+pub(crate) struct BarsFiles {
     folder: PathBuf,
 }
 
-impl DemoFiles {
+impl BarsFiles {
     /// Makes the folder and sees that files can be written there, so that a mistyped path is known before the
     /// training and not after it.
     pub(crate) fn prepare(folder: &Path) -> Result<Self, Failure> {

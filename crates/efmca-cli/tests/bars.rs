@@ -1,4 +1,4 @@
-//! `efmca demo` as a user runs it.
+//! `efmca bars` as a user runs it.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -22,30 +22,30 @@ fn text(bytes: &[u8]) -> String {
 #[test]
 fn all_bars_are_found_and_three_files_written() {
     let folder = tempfile::tempdir().unwrap();
-    let output = efmca(folder.path(), &["demo"]).assert().success().get_output().clone();
+    let output = efmca(folder.path(), &["bars"]).assert().success().get_output().clone();
     let shown = text(&output.stdout);
     assert!(shown.contains("all 10 bars were found"), "{shown}");
     assert!(shown.contains("log-likelihood"), "{shown}");
     assert!(!shown.contains('\x1b'), "control sequences in a pipe: {shown:?}");
     assert!(output.stderr.is_empty(), "{}", text(&output.stderr));
-    let read = |name: &str| std::fs::read(folder.path().join("efmca-demo").join(name)).unwrap();
+    let read = |name: &str| std::fs::read(folder.path().join("efmca-bars").join(name)).unwrap();
     for name in FILES {
         assert!(shown.contains(name), "{shown}");
         assert!(!read(name).is_empty());
     }
     assert!(read(FILES[0]).starts_with(b"\x89PNG\r\n\x1a\n"));
     assert!(text(&read(FILES[1])).contains("model that"));
-    let model = efmca_io::read_model(&folder.path().join("efmca-demo").join(FILES[2])).unwrap();
+    let model = efmca_io::read_model(&folder.path().join("efmca-bars").join(FILES[2])).unwrap();
     assert_eq!((model.h(), model.d()), (10, 25));
     // nothing else is left behind
-    assert_eq!(std::fs::read_dir(folder.path().join("efmca-demo")).unwrap().count(), FILES.len());
+    assert_eq!(std::fs::read_dir(folder.path().join("efmca-bars")).unwrap().count(), FILES.len());
 }
 
 #[test]
 fn the_same_seed_gives_the_same_files_with_any_number_of_threads() {
     let folder = tempfile::tempdir().unwrap();
     let files = |out: &str, seed: &str, threads: &str| {
-        let mut command = efmca(folder.path(), &["demo", "--family", "bernoulli", "--seed", seed, "--out", out]);
+        let mut command = efmca(folder.path(), &["bars", "--family", "bernoulli", "--seed", seed, "--out", out]);
         command.env("RAYON_NUM_THREADS", threads).assert().success();
         FILES.map(|name| std::fs::read(folder.path().join(out).join(name)).unwrap())
     };
@@ -60,7 +60,7 @@ fn a_folder_that_cannot_be_written_is_known_before_training() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("taken"), "mine").unwrap();
     for out in ["taken", "taken/below"] {
-        let output = efmca(folder.path(), &["demo", "--out", out]).assert().code(2).get_output().clone();
+        let output = efmca(folder.path(), &["bars", "--out", out]).assert().code(2).get_output().clone();
         let message = text(&output.stderr);
         assert!(message.starts_with("error: --out taken") && message.contains("not a folder"), "{message}");
         assert!(output.stdout.is_empty(), "it began: {}", text(&output.stdout));
@@ -76,7 +76,7 @@ fn families_without_a_demo_are_refused() {
         ("poison", "did you mean `poisson`?"),
         ("gamma:k=-1", "must be positive"),
     ] {
-        let output = efmca(folder.path(), &["demo", "--family", family]).assert().code(2).get_output().clone();
+        let output = efmca(folder.path(), &["bars", "--family", family]).assert().code(2).get_output().clone();
         let message = text(&output.stderr);
         assert!(message.starts_with("error: ") && message.contains(expected), "{message}");
     }
@@ -87,7 +87,7 @@ fn families_without_a_demo_are_refused() {
 #[test]
 fn a_closed_pipe_ends_it_quietly() {
     let folder = tempfile::tempdir().unwrap();
-    for arguments in [&["demo", "--family", "bernoulli"][..], &["families"], &["families", "gamma"], &["--help"]] {
+    for arguments in [&["bars", "--family", "bernoulli"][..], &["families"], &["families", "gamma"], &["--help"]] {
         let mut command = efmca(folder.path(), arguments);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         drop(child.stdout.take());

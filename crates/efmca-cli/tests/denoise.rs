@@ -1,0 +1,212 @@
+//! `efmca denoise`, `efmca inpaint`, `efmca apply` and `efmca demo` as a user runs them.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use assert_cmd::cargo::cargo_bin;
+use efmca_io::image_file::{ReadOptions, SampleType, WriteOptions, read, write};
+use ndarray::Array4;
+
+/// The program in a folder of its own.
+fn efmca(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(cargo_bin!("efmca")).current_dir(folder).args(arguments).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn succeeds(folder: &Path, arguments: &[&str]) -> String {
+    let output = efmca(folder, arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
+    text(&output.stdout)
+}
+
+/// The message of a command that is refused because of its input.
+fn refused(folder: &Path, arguments: &[&str]) -> String {
+    let output = efmca(folder, arguments);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", text(&output.stdout));
+    let message = text(&output.stderr);
+    assert!(message.starts_with("error: "), "{message}");
+    message
+}
+
+/// Stripes and a bright corner.
+fn scene(pages: usize, channels: usize) -> Array4<f64> {
+    Array4::from_shape_fn((pages, 40, 36, channels), |(page, y, x, channel)| {
+        let stripe = if (x + page) / 6 % 2 == 0 { 6.0 } else { 1.0 };
+        stripe + if y > 24 { 8.0 } else { 0.0 } + channel as f64
+    })
+}
+
+fn save(folder: &Path, name: &str, values: &Array4<f64>) {
+    write(&folder.join(name), values.view(), &WriteOptions::default()).unwrap();
+}
+
+fn load(folder: &Path, name: &str) -> Array4<f64> {
+    read(&folder.join(name), &ReadOptions::default()).unwrap().values
+}
+
+/// A folder with clean.tif and noisy.tif.
+fn folder_with(pages: usize, channels: usize) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    save(folder.path(), "clean.tif", &scene(pages, channels));
+    succeeds(folder.path(), &["corrupt", "clean.tif", "-o", "noisy.tif", "--noise", "poisson"]);
+    folder
+}
+
+/// Settings that are quick on small images.
+const QUICK: [&str; 8] =
+    ["--noise", "poisson", "--patch", "8", "--components", "12", "--iterations", "12"];
+
+fn with<'a>(first: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
+    [first, &QUICK, more].concat()
+}
+
+fn error(a: &Array4<f64>, b: &Array4<f64>) -> f64 {
+    (a - b).mapv(|e| e * e).mean().unwrap()
+}
+
+#[test]
+fn noise_goes_and_all_files_are_written() {
+    let folder = folder_with(1, 1);
+    let path = folder.path();
+    let more = ["--reference", "clean.tif", "--report", "r.html", "--uncertainty", "sd.tif", "--save-model", "m.model"];
+    let shown = succeeds(path, &with(&["denoise", "noisy.tif", "-o", "out.tif"], &more));
+    assert!(shown.contains("PSNR") && shown.contains("SSIM") && shown.contains("wrote out.tif (f32)"), "{shown}");
+    let (clean, noisy, out) = (load(path, "clean.tif"), load(path, "noisy.tif"), load(path, "out.tif"));
+    assert!(error(&out, &clean) < error(&noisy, &clean) / 3.0, "{} {}", error(&out, &clean), error(&noisy, &clean));
+    let deviation = load(path, "sd.tif");
+    assert!(deviation.iter().all(|value| value.is_finite() && *value >= 0.0) && deviation.sum() > 0.0);
+    let page = std::fs::read_to_string(path.join("r.html")).unwrap();
+    assert!(page.contains("before") && page.contains("Learned causes") && page.contains("12 causes of 8 x 8 pixels"));
+    // the model cleans the same image as well as the run that made it
+    let shown = succeeds(path, &["apply", "m.model", "noisy.tif", "-o", "applied.tif", "--reference", "clean.tif"]);
+    assert!(shown.contains("PSNR"), "{shown}");
+    assert!(error(&load(path, "applied.tif"), &clean) < error(&noisy, &clean) / 3.0);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bits_with_any_number_of_threads() {
+    let folder = folder_with(1, 1);
+    let path = folder.path();
+    let run = |name: &str, more: &[&str]| {
+        succeeds(path, &with(&["denoise", "noisy.tif", "-o", name], more));
+        std::fs::read(path.join(name)).unwrap()
+    };
+    let first = run("a.tif", &["--threads", "1"]);
+    assert!(first == run("b.tif", &["--threads", "2"]), "one thread and two differ");
+    assert!(first != run("c.tif", &["--seed", "5"]), "another seed changes nothing");
+}
+
+#[test]
+fn missing_pixels_are_filled_in() {
+    let folder = folder_with(1, 1);
+    let path = folder.path();
+    let (clean, mut noisy) = (load(path, "clean.tif"), load(path, "noisy.tif"));
+    let missing = |y: usize, x: usize| (y * 7 + x * 3) % 5 == 0;
+    let mask = Array4::from_shape_fn(noisy.dim(), |(_, y, x, _)| f64::from(u8::from(missing(y, x))));
+    let options = WriteOptions { dtype: Some(SampleType::U8), ..WriteOptions::default() };
+    write(&path.join("mask.png"), mask.view(), &options).unwrap();
+    succeeds(path, &with(&["inpaint", "noisy.tif", "-o", "out.tif"], &["--mask", "mask.png"]));
+    let out = load(path, "out.tif");
+    assert!(out.iter().all(|value| value.is_finite()));
+    assert!(error(&out, &clean) < error(&noisy, &clean) / 2.0, "{}", error(&out, &clean));
+    // what is below the mask does not matter, and NaN and a value say the same
+    noisy.indexed_iter_mut().filter(|((_, y, x, _), _)| missing(*y, *x)).for_each(|(_, value)| *value = 999.0);
+    save(path, "marked.tif", &noisy);
+    succeeds(path, &with(&["inpaint", "marked.tif", "-o", "marked-out.tif"], &["--missing", "999"]));
+    assert_eq!(load(path, "marked-out.tif"), out);
+    noisy.mapv_inplace(|value| if value == 999.0 { f64::NAN } else { value });
+    save(path, "holes.tif", &noisy);
+    succeeds(path, &with(&["inpaint", "holes.tif", "-o", "holes-out.tif"], &[]));
+    assert_eq!(load(path, "holes-out.tif"), out);
+    assert!(refused(path, &with(&["inpaint", "clean.tif", "-o", "x.tif"], &[])).contains("no pixel is missing"));
+}
+
+#[test]
+fn colours_stacks_and_camera_units() {
+    let folder = folder_with(3, 3);
+    let path = folder.path();
+    let (clean, noisy) = (load(path, "clean.tif"), load(path, "noisy.tif"));
+    assert_eq!(clean.dim(), (3, 40, 36, 3));
+    succeeds(path, &with(&["denoise", "noisy.tif", "-o", "out.tif"], &["--learn-pages", "1,3"]));
+    let out = load(path, "out.tif");
+    assert_eq!(out.dim(), clean.dim());
+    assert!(error(&out, &clean) < error(&noisy, &clean) / 2.0);
+    // 5 camera units a photon above 100
+    save(path, "camera.tif", &noisy.mapv(|value| value * 5.0 + 100.0));
+    let more = ["--gain", "5", "--offset", "100", "--learn-pages", "1,3"];
+    let shown = succeeds(path, &with(&["denoise", "camera.tif", "-o", "units.tif"], &more));
+    assert!(shown.contains("turned into counts"), "{shown}");
+    let units = load(path, "units.tif");
+    assert!(error(&units.mapv(|value| (value - 100.0) / 5.0), &out) < 1e-8);
+    assert!(refused(path, &with(&["denoise", "noisy.tif", "-o", "x.tif"], &["--learn-pages", "4"])).contains("1 to 3"));
+}
+
+#[test]
+fn png_gets_a_stated_scale() {
+    let folder = folder_with(1, 1);
+    let path = folder.path();
+    succeeds(path, &["corrupt", "clean.tif", "-o", "dim.png", "--noise", "poisson", "--peak", "2"]);
+    let shown = succeeds(path, &with(&["denoise", "dim.png", "-o", "out.png"], &[]));
+    assert!(shown.contains("stored as") && shown.contains("wrote out.png (u"), "{shown}");
+    let shown = succeeds(path, &with(&["denoise", "dim.png", "-o", "out.tif"], &[]));
+    assert!(!shown.contains("stored as") && shown.contains("(f32)"), "{shown}");
+}
+
+#[test]
+fn what_cannot_be_done_is_said_before_the_work() {
+    let folder = folder_with(1, 1);
+    let path = folder.path();
+    let denoise = |input: &str, output: &str, noise: &str, more: &[&str]| {
+        refused(path, &[&["denoise", input, "-o", output, "--noise", noise], more].concat())
+    };
+    let mut negative = load(path, "noisy.tif");
+    negative[[0, 3, 7, 0]] = -2.0;
+    save(path, "negative.tif", &negative);
+    let message = denoise("negative.tif", "x.tif", "poisson", &[]);
+    assert!(message.contains("row 3, column 7") && message.contains("-2"), "{message}");
+    save(path, "half.tif", &negative.mapv(|value: f64| value.abs() + 0.5));
+    assert!(denoise("half.tif", "x.tif", "poisson", &[]).contains("--gain"));
+    assert!(denoise("noisy.tif", "x.tif", "poison", &[]).contains("did you mean `poisson`?"));
+    assert!(denoise("noisy.tif", "x.tif", "poisson", &["--patch", "99"]).contains("40 x 36"));
+    assert!(denoise("noisy.tif", "clean.tif", "poisson", &[]).contains("exists already"));
+    assert!(denoise("noisy.tif", "x.jpg", "poisson", &[]).contains("x.jpg"));
+    assert!(denoise("noisy.tif", "clean.tif/x.tif", "poisson", &[]).contains("clean.tif"));
+    assert!(denoise("nothing.tif", "x.tif", "poisson", &[]).contains("nothing.tif"));
+    assert!(denoise("noisy.tif", "x.tif", "poisson", &["--components", "many"]).contains("auto"));
+    assert!(denoise("noisy.tif", "x.tif", "poisson", &["--report", "x.tif"]).contains("same file"));
+    std::fs::write(path.join("cut.tif"), &std::fs::read(path.join("noisy.tif")).unwrap()[..900]).unwrap();
+    assert!(denoise("cut.tif", "x.tif", "poisson", &[]).contains("cut.tif"));
+    save(path, "small-mask.tif", &Array4::zeros((1, 4, 4, 1)));
+    let message = refused(path, &with(&["inpaint", "noisy.tif", "-o", "x.tif"], &["--mask", "small-mask.tif"]));
+    assert!(message.contains("4 rows x 4 columns") && message.contains("40 rows x 36 columns"), "{message}");
+    succeeds(path, &["bars", "--family", "bernoulli", "--out", "b"]);
+    let message = refused(path, &["apply", "b/bars-model.safetensors", "noisy.tif", "-o", "x.tif"]);
+    assert!(message.contains("bernoulli"), "{message}");
+    assert!(!path.join("x.tif").exists());
+}
+
+#[test]
+fn machines_read_json() {
+    let folder = folder_with(1, 1);
+    let more = ["--log-format", "json", "--reference", "clean.tif"];
+    let output = efmca(folder.path(), &with(&["denoise", "noisy.tif", "-o", "out.tif"], &more));
+    let lines: Vec<serde_json::Value> =
+        text(&output.stderr).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.iter().filter(|line| line["event"] == "iteration").count(), 12);
+    assert!(lines.iter().any(|line| line["event"] == "quality" && line["psnr_after"].is_number()));
+}
+
+#[test]
+fn the_demo_cleans_its_picture() {
+    let folder = tempfile::tempdir().unwrap();
+    let shown = succeeds(folder.path(), &["demo"]);
+    let line = shown.lines().find(|line| line.starts_with("PSNR")).unwrap();
+    let numbers: Vec<f64> = line.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    assert!(numbers[1] > numbers[0] + 12.0, "{line}");
+    for name in ["camera.png", "noisy.tif", "denoised.tif", "report.html", "before-after.png"] {
+        assert!(folder.path().join("efmca-demo").join(name).exists(), "{name}");
+    }
+}
