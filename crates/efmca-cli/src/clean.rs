@@ -73,8 +73,8 @@ fn learn_and_clean(files: &FileArgs, learning: &LearnArgs, mask: Option<Option<&
     let mut denoisers = Denoiser::for_image(family.clone(), learning.quality.into(), components, learn_from.view());
     denoisers = denoisers.into_iter().map(|denoiser| configured(denoiser, learning)).collect();
     if learning.patch.is_some() {
-        // all of one size would differ by their start only
-        denoisers.truncate(3);
+        // models of one size differ by their start only, and their average gains little
+        denoisers.truncate(1);
     }
     let mut watch = Watch::new(files.log_format);
     let mut found: Vec<(Estimate, Learned)> = Vec::new();

@@ -28,7 +28,8 @@ pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
     ))?;
     let text = |path: &PathBuf| path.display().to_string();
     let (peak, seed) = (args.peak.to_string(), args.seed.to_string());
-    let corrupt = ["corrupt", &text(&clean), "-o", &text(&noisy), "--noise", "poisson", "--peak", &peak, "--seed", &seed];
+    let corrupt =
+        ["corrupt", &text(&clean), "-o", &text(&noisy), "--noise", "poisson", "--peak", &peak, "--seed", &seed];
     let denoise = [
         "denoise",
         &text(&noisy),

@@ -56,8 +56,7 @@ fn folder_with(pages: usize, channels: usize) -> tempfile::TempDir {
 }
 
 /// Settings that are quick on small images.
-const QUICK: [&str; 8] =
-    ["--noise", "poisson", "--patch", "8", "--components", "12", "--iterations", "12"];
+const QUICK: [&str; 8] = ["--noise", "poisson", "--patch", "8", "--components", "12", "--iterations", "12"];
 
 fn with<'a>(first: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
     [first, &QUICK, more].concat()

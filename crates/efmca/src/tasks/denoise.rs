@@ -3,10 +3,11 @@
 
 use std::ops::ControlFlow;
 
-use ndarray::{ArrayView4, Axis, s};
+use ndarray::{ArrayView4, s};
 
 use super::merge::{Canvas, Estimate, Posteriors};
 use super::start::{dark, from_blurred};
+use super::suitable::Suitable;
 use crate::em::{Em, Fit, Init, Iteration, Progress};
 use crate::error::{Error, Result};
 use crate::family::{SharedFamily, check};
@@ -52,12 +53,12 @@ pub struct Denoiser {
 /// How much time denoising takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Quality {
-    /// Seconds for 256 x 256 pixels.
+    /// One model and few passes: seconds for 256 x 256 pixels.
     Fast,
-    /// A minute or two.
+    /// Three models with patches of different sizes, averaged, because their errors differ: a minute.
     #[default]
     Balanced,
-    /// Several models with patches of different sizes, averaged: their errors differ.
+    /// Six models and more passes: several minutes.
     Best,
 }
 
@@ -92,7 +93,7 @@ impl Denoiser {
             family,
             patch: (20, 20),
             components: 100,
-            states: 60,
+            states: 30,
             iterations: 30,
             batches: 4,
             seed: 0,
@@ -113,21 +114,25 @@ impl Denoiser {
         noisy: ArrayView4<'_, f64>,
     ) -> Vec<Denoiser> {
         let (_, rows, columns, _) = noisy.dim();
-        let components = components.unwrap_or_else(|| suitable_components(noisy));
         let smallest = rows.min(columns).max(1);
-        let one = |size: usize, components: usize, seed: u64| {
-            let size = size.min(smallest);
-            Denoiser::new(family.clone()).patch(size, size).components(components.max(1)).seed(seed)
+        let suitable = Suitable::of(noisy);
+        let components = components.unwrap_or(suitable.components);
+        let one = |size: f64, more: f64, seed: u64| {
+            let size = ((suitable.patch * size).round() as usize).clamp(1, smallest);
+            let components = (components as f64 * more).round().max(1.0) as usize;
+            Denoiser::new(family.clone()).patch(size, size).components(components).blur(suitable.blur).seed(seed)
         };
         match quality {
-            Quality::Fast => {
-                vec![one(16, components, 0).states(30).iterations(8).most_patches(60_000)]
+            Quality::Fast => vec![one(1.0, 1.0, 0).iterations(8)],
+            Quality::Balanced => {
+                let models = [(1.0, 1.0), (0.75, 1.2), (1.3, 0.9)].into_iter().zip(0..);
+                models.map(|((size, more), seed)| one(size, more, seed).iterations(20)).collect()
             }
-            Quality::Balanced => vec![one(20, components, 0).iterations(50)],
-            Quality::Best => [(20, 1.0, 0), (16, 1.0, 1), (24, 1.5, 2), (12, 1.5, 3), (20, 2.0, 4)]
-                .into_iter()
-                .map(|(size, more, seed)| one(size, (components as f64 * more) as usize, seed).iterations(50))
-                .collect(),
+            Quality::Best => {
+                let models =
+                    [(1.0, 1.0), (0.75, 1.2), (1.3, 0.9), (0.6, 1.5), (1.6, 0.8), (1.0, 1.5)].into_iter().zip(0..);
+                models.map(|((size, more), seed)| one(size, more, seed).iterations(40)).collect()
+            }
         }
     }
 
@@ -158,7 +163,7 @@ impl Denoiser {
         self
     }
 
-    /// $S$, the number of states that are kept for each patch (default: 60).
+    /// $S$, the number of states that are kept for each patch (default: 30).
     pub fn states(mut self, states: usize) -> Denoiser {
         self.states = states;
         self
@@ -352,52 +357,6 @@ impl Denoiser {
         let one = (0..rows).flat_map(|y| (0..columns).map(move |x| along(y, rows) * along(x, columns)));
         let one: Vec<f64> = one.collect();
         one.repeat(channels)
-    }
-}
-
-/// A number of causes that suits an image: more where there is more signal in the noise.
-///
-/// The paper used 20 or 30 for images of some 0.1 photons a pixel and 100 for those of one; with more, causes learn the
-/// noise.
-fn suitable_components(noisy: ArrayView4<'_, f64>) -> usize {
-    let (mut signal, mut noise) = (Moments2::default(), Moments2::default());
-    for page in noisy.axis_iter(Axis(0)) {
-        for channel in page.axis_iter(Axis(2)) {
-            // means of blocks hold the signal, the rest is noise
-            for block in channel.exact_chunks((4.min(channel.nrows()), 4.min(channel.ncols()))) {
-                let there: Vec<f64> = block.iter().copied().filter(|value| !value.is_nan()).collect();
-                if there.len() > 1 {
-                    let mean = there.iter().sum::<f64>() / there.len() as f64;
-                    signal.add(mean);
-                    there.iter().for_each(|value| noise.add(value - mean));
-                }
-            }
-        }
-    }
-    let noise = noise.variance();
-    let signal = (signal.variance() - noise / 16.0).max(0.0);
-    let ratio = if noise > 0.0 { signal / noise } else { 1.0 };
-    (320.0 * ratio.sqrt()).clamp(20.0, 200.0) as usize
-}
-
-/// Mean and variance of numbers.
-#[derive(Debug, Default)]
-struct Moments2 {
-    count: f64,
-    sum: f64,
-    squares: f64,
-}
-
-impl Moments2 {
-    fn add(&mut self, value: f64) {
-        self.count += 1.0;
-        self.sum += value;
-        self.squares += value * value;
-    }
-
-    fn variance(&self) -> f64 {
-        let mean = self.sum / self.count.max(1.0);
-        self.squares / self.count.max(1.0) - mean * mean
     }
 }
 

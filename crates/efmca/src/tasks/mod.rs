@@ -6,5 +6,6 @@ pub mod denoise;
 mod merge;
 pub mod quality;
 mod start;
+mod suitable;
 
 pub use merge::Estimate;

@@ -8,7 +8,7 @@ use super::layout::Layout;
 use super::observations::{Observations, Row};
 use super::passes::Passes;
 use super::walk::Walk;
-use super::{bits, rows};
+use super::{bits, rows, ways};
 use crate::error::Result;
 use crate::model::{Model, Tables};
 
@@ -72,7 +72,7 @@ impl Kernel {
         let active = bits::count(states) / found.len().max(1);
         ranked!(self, |layout, passes| {
             passes.begin();
-            if rows::is_many(active, layout.h) {
+            if ways::is_many(active, layout.h) {
                 walk.score(layout, row, states, words, found);
             } else if portable || !rows::fast() {
                 passes.score::<false>(layout, row, states, found);
@@ -89,7 +89,7 @@ impl Kernel {
         ranked!(self, |layout, passes| {
             found.resize(layout.h, 0.0);
             passes.begin();
-            if rows::is_many(bits::count(state), layout.h) {
+            if ways::is_many(bits::count(state), layout.h) {
                 walk.flips(layout, row, state, found);
             } else if portable || !rows::fast() {
                 passes.flips::<false>(layout, row, state, found);

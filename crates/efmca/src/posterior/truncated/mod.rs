@@ -25,11 +25,14 @@ mod proposals;
 mod removal;
 mod rows;
 mod scan;
+mod select;
 mod sets;
 mod stars;
 mod sums;
 mod truncation;
 mod walk;
+mod ways;
+mod work;
 
 use std::ops::Range;
 

@@ -4,7 +4,7 @@ use rand::RngExt;
 
 use super::bits;
 use super::proposals::Random;
-use super::rows::MANY_ACTIVE;
+use super::ways::MANY_ACTIVE;
 
 /// $\mathcal K^{(n)}$ for all rows: $S$ different states each, as bits.
 #[derive(Debug, Clone, PartialEq, Eq)]

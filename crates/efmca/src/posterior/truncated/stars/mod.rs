@@ -19,7 +19,8 @@ use ndarray::{Array2, ArrayView2, s};
 use super::bits;
 use super::kernel::{Float, Rank};
 use super::observations::Row;
-use super::rows::{Task, has_many};
+use super::rows::Task;
+use super::ways::has_many;
 pub(super) use give::give;
 
 /// Rows that are needed for a star to be worth the work.

@@ -1,0 +1,293 @@
+//! What is known of the present row: its states and their log-joints, what is proposed, and what comes of it.
+
+use std::ops::Range;
+
+use super::bits::{self, Distance};
+use super::kernel::{Float, Rank};
+use super::observations::Row;
+use super::proposals::Wishes;
+use super::rows::{Job, Task};
+use super::scan::{Scan, TOGETHER, add_causes};
+use super::stars::{END, Given, Scores, Stars};
+use super::sums::Sums;
+use super::ways::{Ways, has_many, log_prior};
+use crate::posterior::exp::exp_of_negative;
+
+/// Buffers for one row at a time: nothing is allocated for a row.
+pub(super) struct Work<F, R> {
+    pub(super) row: Row<F>,
+    pub(super) ways: Ways<F, R>,
+    /// $\mathcal K^{(n)}$, its log-joints (up to what is common to all states), and hashes.
+    pub(super) states: Vec<u64>,
+    pub(super) joints: Vec<f64>,
+    pub(super) hashes: Vec<u64>,
+    pub(super) worst: usize,
+    pub(super) q: Vec<f64>,
+    /// The states of $\mathcal K^{(n)}$ that count, and their $q$.
+    pub(super) counting: Vec<u64>,
+    pub(super) counting_q: Vec<f64>,
+    pub(super) marginals: Vec<(u32, f64)>,
+    pub(super) active: Vec<f64>,
+    pub(super) wishes: Wishes,
+    /// The children of a generation, with log-joints.
+    pub(super) children: Vec<u64>,
+    pub(super) child_joints: Vec<f64>,
+    pub(super) child_hashes: Vec<u64>,
+    pub(super) parents: Vec<u64>,
+    pub(super) parent_joints: Vec<f64>,
+    /// The sums of all flips of a state, for the first state if `scanned`, and of that state itself.
+    pub(super) flips: Vec<f64>,
+    pub(super) scanned: bool,
+    /// Whether they came from a star, whose states are summed over rows.
+    pub(super) in_star: bool,
+    pub(super) first: Vec<u64>,
+    pub(super) first_sum: f64,
+    /// The causes whose flips are in the set.
+    pub(super) known_flips: Vec<u64>,
+    pub(super) child_places: Vec<u32>,
+    pub(super) flipped: Vec<u64>,
+    /// Rows that are read together.
+    pub(super) scans: Vec<Scan<F, R>>,
+    pub(super) scratch: Vec<F>,
+}
+
+impl<F: Float, R: Rank> Work<F, R> {
+    pub(super) fn new(task: &Task<'_, F, R>) -> Work<F, R> {
+        let h = task.layout.h;
+        Work {
+            row: Row::new(task.data.columns()),
+            ways: Ways::new(task.layout),
+            states: vec![0; task.s * task.words],
+            joints: vec![0.0; task.s],
+            hashes: vec![0; task.s],
+            worst: 0,
+            q: vec![0.0; task.s],
+            counting: Vec::with_capacity(task.s * task.words),
+            counting_q: Vec::with_capacity(task.s),
+            marginals: Vec::with_capacity(h),
+            active: vec![0.0; h],
+            wishes: Wishes::default(),
+            children: Vec::new(),
+            child_joints: Vec::new(),
+            child_hashes: Vec::new(),
+            parents: Vec::new(),
+            parent_joints: Vec::new(),
+            flips: vec![0.0; h],
+            scanned: false,
+            in_star: false,
+            first: vec![0; task.words],
+            first_sum: 0.0,
+            known_flips: vec![0; task.words],
+            child_places: Vec::with_capacity(task.s),
+            flipped: vec![0; task.words],
+            scans: (0..TOGETHER).map(|_| Scan::new(task.layout, Row::new(task.data.columns()))).collect(),
+            scratch: vec![F::ZERO; task.layout.width],
+        }
+    }
+
+    /// The log-joints of `states`, without what is common to all states.
+    pub(super) fn score<const AVX2: bool>(
+        task: &Task<'_, F, R>,
+        row: &Row<F>,
+        ways: &mut Ways<F, R>,
+        states: &[u64],
+        joints: &mut [f64],
+    ) {
+        ways.divide(task, states);
+        let Ways { passes, walk, passed, passed_at, walked, walked_at, found, .. } = ways;
+        if passed_at.is_empty() {
+            walk.score(task.layout, row, states, task.words, joints);
+        } else if walked_at.is_empty() {
+            passes.score::<AVX2>(task.layout, row, states, joints);
+        } else {
+            found.resize(passed_at.len().max(walked_at.len()), 0.0);
+            walk.score(task.layout, row, walked, task.words, &mut found[..walked_at.len()]);
+            walked_at.iter().zip(&*found).for_each(|(at, found)| joints[*at as usize] = *found);
+            passes.score::<AVX2>(task.layout, row, passed, &mut found[..passed_at.len()]);
+            passed_at.iter().zip(&*found).for_each(|(at, found)| joints[*at as usize] = *found);
+        }
+        for (state, joint) in states.chunks_exact(task.words).zip(joints) {
+            *joint += log_prior(&task.layout.log_odds, state);
+        }
+    }
+
+    /// Reads a few rows. If all flips of their first states will be asked for, then they come first: many states of
+    /// $\mathcal K^{(n)}$ are among them.
+    pub(super) fn scan_together<const AVX2: bool>(
+        &mut self,
+        task: &Task<'_, F, R>,
+        job: Job,
+        rows: Range<usize>,
+        sets: &[u64],
+        stars: &Stars<F>,
+    ) {
+        let wanted = task.flips_first && !task.fill && job == Job::EStep;
+        for ((n, scan), set) in rows.clone().zip(&mut self.scans).zip(sets.chunks_exact(task.s * task.words)) {
+            task.data.load(n, &mut scan.row);
+            scan.state.copy_from_slice(&set[..task.words]);
+            scan.wanted = wanted && stars.of_row(n).is_none() && !has_many(task, &scan.state);
+            if scan.wanted {
+                scan.prepare::<AVX2>(task.layout, &mut self.ways.passes);
+            }
+        }
+        if wanted {
+            add_causes::<AVX2, F, R>(task.layout, &mut self.scans[..rows.len()], &mut self.scratch);
+        }
+    }
+
+    /// Makes a row of those that were read the present one.
+    pub(super) fn take_scan(&mut self, index: usize) {
+        let scan = &mut self.scans[index];
+        std::mem::swap(&mut self.row, &mut scan.row);
+        std::mem::swap(&mut self.flips, &mut scan.flips);
+        std::mem::swap(&mut self.first, &mut scan.state);
+        (self.first_sum, self.scanned) = (scan.sum, scan.wanted);
+    }
+
+    /// Takes the sums of a star that the present row is in.
+    pub(super) fn take_star(&mut self, scores: Option<&Scores<&[F]>>) {
+        self.in_star = scores.is_some();
+        if let Some((sum, flips)) = scores.and_then(|scores| scores.flips.split_last()) {
+            self.flips.iter_mut().zip(flips).for_each(|(to, flip)| *to = flip.f64());
+            (self.first_sum, self.scanned) = (sum.f64(), true);
+        }
+    }
+
+    /// Scores the states of $\mathcal K^{(n)}$ under the parameters as they are now.
+    pub(super) fn rescore<const AVX2: bool>(&mut self, task: &Task<'_, F, R>, others: Option<&[F]>, sums: &mut Sums) {
+        let words = task.words;
+        if self.scanned {
+            sums.evaluations += task.layout.h as u64;
+        }
+        self.children.clear();
+        self.child_places.clear();
+        self.known_flips.fill(0);
+        for (index, state) in self.states.chunks_exact(words).enumerate() {
+            let known = if self.scanned { bits::distance(&self.first, state) } else { Distance::More };
+            match known {
+                Distance::None => self.joints[index] = self.first_sum,
+                Distance::One(cause) => {
+                    self.joints[index] = self.flips[cause];
+                    bits::flip(&mut self.known_flips, cause);
+                }
+                Distance::More => match others {
+                    Some(others) => {
+                        self.joints[index] = others[index].f64();
+                        sums.evaluations += 1;
+                    }
+                    None => {
+                        self.children.extend_from_slice(state);
+                        self.child_places.push(index as u32);
+                        continue;
+                    }
+                },
+            }
+            self.joints[index] += log_prior(&task.layout.log_odds, state);
+        }
+        self.child_joints.clear();
+        self.child_joints.resize(self.child_places.len(), 0.0);
+        if !self.child_places.is_empty() {
+            Work::score::<AVX2>(task, &self.row, &mut self.ways, &self.children, &mut self.child_joints);
+        }
+        for (place, joint) in self.child_places.iter().zip(&self.child_joints) {
+            self.joints[*place as usize] = *joint;
+        }
+        sums.evaluations += self.child_places.len() as u64;
+        self.hashes.clear();
+        self.hashes.extend(self.states.chunks_exact(words).map(bits::hash));
+        self.find_worst();
+    }
+
+    /// $q \propto p^\beta$ over $\mathcal K^{(n)}$, and $\mathcal F$ without what is common to all states; nothing if
+    /// no state is possible.
+    pub(super) fn posterior(&mut self, task: &Task<'_, F, R>) -> Option<f64> {
+        let max = self.joints.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        if !max.is_finite() {
+            return None;
+        }
+        let mut total = 0.0;
+        for (q, joint) in self.q.iter_mut().zip(&self.joints) {
+            *q = exp_of_negative::<false>(task.beta * (joint - max));
+            total += *q;
+        }
+        let mut mean = 0.0;
+        for (q, joint) in self.q.iter_mut().zip(&self.joints) {
+            *q /= total;
+            if task.beta != 1.0 && *q > 1e-300 {
+                mean += *q * (joint - max);
+            }
+        }
+        // F = log sum p^beta + (1 - beta) E_q[log p]
+        Some(libm::log(total) + max + (1.0 - task.beta) * mean)
+    }
+
+    /// $\mathbb E_q\lbrack s_h\rbrack $ of the causes that are active somewhere in $\mathcal K^{(n)}$.
+    pub(super) fn find_marginals(&mut self, task: &Task<'_, F, R>) {
+        if !task.proposals.iter().any(|proposal| proposal.needs_marginals()) || self.posterior(task).is_none() {
+            return;
+        }
+        for (state, q) in self.states.chunks_exact(task.words).zip(&self.q) {
+            bits::each(state, |cause| self.active[cause] += q);
+        }
+        self.marginals.clear();
+        for (cause, active) in self.active.iter_mut().enumerate() {
+            if *active > 0.0 {
+                self.marginals.push((cause as u32, *active));
+                *active = 0.0;
+            }
+        }
+    }
+
+    /// Adds what this row gives to the sums.
+    pub(super) fn distribute<const AVX2: bool>(
+        &mut self,
+        task: &Task<'_, F, R>,
+        weight: f64,
+        given: &mut [Given<F>],
+        sums: &mut Sums,
+    ) {
+        self.counting.clear();
+        self.counting_q.clear();
+        let in_star = !given.is_empty();
+        let mut given_to = given.iter_mut();
+        for ((state, q), place) in self.states.chunks_exact(task.words).zip(&self.q).zip(0..) {
+            if *q > F::NEGLIGIBLE {
+                let q = *q * weight;
+                bits::each(state, |cause| sums.active[cause] += q);
+                if in_star {
+                    let number = match bits::distance(&self.first, state) {
+                        Distance::None => task.layout.h,
+                        Distance::One(cause) => cause,
+                        Distance::More => task.layout.h + 1 + place,
+                    };
+                    if let Some(to) = given_to.next() {
+                        *to = (number as u32, F::of(q));
+                    }
+                    continue;
+                }
+                self.counting.extend_from_slice(state);
+                self.counting_q.push(q);
+            }
+        }
+        if let Some(end) = given_to.next() {
+            end.0 = END;
+        }
+        if in_star {
+            return;
+        }
+        let (states, q) = (&self.counting, &self.counting_q);
+        self.ways.divide(task, states);
+        let Ways { passes, walk, passed, passed_at, walked, walked_at, found, .. } = &mut self.ways;
+        if !walked_at.is_empty() {
+            found.clear();
+            found.extend(walked_at.iter().map(|at| q[*at as usize]));
+            walk.distribute(task.layout, &self.row, walked, task.words, found, sums);
+        }
+        if !passed_at.is_empty() {
+            found.clear();
+            found.extend(passed_at.iter().map(|at| q[*at as usize]));
+            passes.distribute::<AVX2>(task.layout, &self.row, passed, found);
+            passes.flush(task.layout, sums, false);
+        }
+    }
+}

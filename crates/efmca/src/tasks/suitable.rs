@@ -1,0 +1,89 @@
+//! Settings that suit an image.
+
+use ndarray::{ArrayView4, Axis};
+
+/// Pixels on a side of the blocks whose means tell signal from noise.
+const BLOCK: usize = 4;
+/// The share of blocks that is left out at each end of the range.
+const ENDS: f64 = 0.02;
+
+/// Settings that follow from how far the signal stands above the noise: the more noise, the larger patches must be to
+/// see anything, and the fewer causes can be told apart. The constants were fitted to six images with 0.1 to 1 photon a
+/// pixel (`experiments/results/poisson.md`).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Suitable {
+    /// Rows and columns of a patch.
+    pub(super) patch: f64,
+    /// The number of causes.
+    pub(super) components: usize,
+    /// The standard deviation of the blur of the start.
+    pub(super) blur: f64,
+}
+
+impl Suitable {
+    pub(super) fn of(noisy: ArrayView4<'_, f64>) -> Suitable {
+        // 2.3 is House with two photons in its brightest pixel
+        let relative = signal_to_noise(noisy).clamp(0.02, 200.0) / 2.3;
+        Suitable {
+            patch: (18.0 * relative.powf(-0.25)).clamp(8.0, 36.0),
+            components: (110.0 * relative.sqrt()).clamp(20.0, 250.0).round() as usize,
+            blur: (2.0 * relative.powf(-0.25)).clamp(1.0, 4.0),
+        }
+    }
+}
+
+/// The square of the range of block means, over the variance of the noise in bright blocks.
+fn signal_to_noise(noisy: ArrayView4<'_, f64>) -> f64 {
+    let mut blocks: Vec<(f64, f64)> = Vec::new();
+    for page in noisy.axis_iter(Axis(0)) {
+        for channel in page.axis_iter(Axis(2)) {
+            let side = (BLOCK.min(channel.nrows()), BLOCK.min(channel.ncols()));
+            for block in channel.exact_chunks(side) {
+                let there: Vec<f64> = block.iter().copied().filter(|value| value.is_finite()).collect();
+                if there.len() > 1 {
+                    let mean = there.iter().sum::<f64>() / there.len() as f64;
+                    let squares: f64 = there.iter().map(|value| (value - mean).powi(2)).sum();
+                    blocks.push((mean, squares / (there.len() - 1) as f64));
+                }
+            }
+        }
+    }
+    blocks.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let end = (blocks.len() as f64 * ENDS) as usize;
+    let (Some(low), Some(high)) = (blocks.get(end), blocks.get(blocks.len().saturating_sub(end + 1))) else {
+        return 1.0;
+    };
+    let (low, range) = (low.0, high.0 - low.0);
+    // weighted by brightness, because much noise depends on it
+    let (mut noise, mut weight) = (0.0, 0.0);
+    for (mean, variance) in &blocks {
+        noise += (mean - low).max(0.0) * variance;
+        weight += (mean - low).max(0.0);
+    }
+    let noise = noise / weight;
+    // part of the range is noise of the means
+    let range = (range * range - 4.0 * noise / (BLOCK * BLOCK) as f64).max(0.0);
+    if noise > 0.0 && range.is_finite() { range / noise } else { 1.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::Array4;
+
+    #[test]
+    fn more_noise_asks_for_larger_patches_and_fewer_causes() {
+        let image = |noise: f64| {
+            Array4::from_shape_fn((1, 64, 64, 1), |(_, y, x, _)| {
+                let wiggle = ((y * 37 + x * 101) % 17) as f64 / 8.0 - 1.0;
+                f64::from(u8::from(x > 32)) * 10.0 + noise * wiggle
+            })
+        };
+        let (quiet, loud) = (Suitable::of(image(1.0).view()), Suitable::of(image(20.0).view()));
+        assert!(quiet.patch < loud.patch && quiet.components > loud.components, "{quiet:?} {loud:?}");
+        // images without noise, without signal, or without pixels have settings, too
+        for image in [image(0.0), Array4::zeros((1, 3, 2, 1)), Array4::from_elem((1, 9, 9, 1), f64::NAN)] {
+            assert!(Suitable::of(image.view()).patch >= 8.0);
+        }
+    }
+}
