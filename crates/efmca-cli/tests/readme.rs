@@ -1,4 +1,4 @@
-//! Every command that the README shows is run.
+//! Every command that the README and the guide show is run.
 
 use assert_cmd::Command;
 
@@ -14,9 +14,18 @@ fn commands(text: &str) -> Vec<String> {
 
 #[test]
 fn every_command_of_the_readme_runs() {
-    let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md")).unwrap();
-    let commands = commands(&readme);
-    assert!(commands.len() >= 6, "{commands:?}");
+    run_all("/../../README.md", 6);
+}
+
+#[test]
+fn every_command_of_the_guide_runs() {
+    run_all("/../../docs/GUIDE.md", 6);
+}
+
+fn run_all(page: &str, at_least: usize) {
+    let text = std::fs::read_to_string(format!("{}{page}", env!("CARGO_MANIFEST_DIR"))).unwrap();
+    let commands = commands(&text);
+    assert!(commands.len() >= at_least, "{commands:?}");
     let folder = tempfile::tempdir().unwrap();
     for command in commands {
         let efmca = command.strip_prefix("cargo run --release -- ").or(command.strip_prefix("efmca "));
@@ -31,7 +40,7 @@ fn every_command_of_the_readme_runs() {
                 let ci = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../.ci/run")).unwrap();
                 assert!(ci.contains(&command), "{command} is not run by .ci/run");
             }
-            (None, other) => panic!("the README shows a command that no test runs: {other}"),
+            (None, other) => panic!("a page shows a command that no test runs: {other}"),
         }
     }
 }
