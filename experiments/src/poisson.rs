@@ -20,6 +20,9 @@ use crate::output::{Done, say, write};
 /// The images, as their files are called.
 const IMAGES: [&str; 6] = ["house", "camera", "peppers", "saturn", "bridge", "flag"];
 
+/// A setting of a denoiser.
+type Set = fn(Denoiser, usize) -> Denoiser;
+
 /// What to clean, and how.
 #[derive(Args, Clone)]
 pub(crate) struct Settings {
@@ -76,7 +79,7 @@ impl Settings {
 
     /// The settings of a quality with those changed that were given.
     fn configure(&self, mut denoiser: Denoiser) -> Denoiser {
-        let given: [(Option<usize>, fn(Denoiser, usize) -> Denoiser); 4] = [
+        let given: [(Option<usize>, Set); 4] = [
             (self.patch, |denoiser, patch| denoiser.patch(patch, patch)),
             (self.states, Denoiser::states),
             (self.iterations, Denoiser::iterations),

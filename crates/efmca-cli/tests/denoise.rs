@@ -103,7 +103,7 @@ fn missing_pixels_are_filled_in() {
     let folder = folder_with(1, 1);
     let path = folder.path();
     let (clean, mut noisy) = (load(path, "clean.tif"), load(path, "noisy.tif"));
-    let missing = |y: usize, x: usize| (y * 7 + x * 3) % 5 == 0;
+    let missing = |y: usize, x: usize| (y * 7 + x * 3).is_multiple_of(5);
     let mask = Array4::from_shape_fn(noisy.dim(), |(_, y, x, _)| f64::from(u8::from(missing(y, x))));
     let options = WriteOptions { dtype: Some(SampleType::U8), ..WriteOptions::default() };
     write(&path.join("mask.png"), mask.view(), &options).unwrap();

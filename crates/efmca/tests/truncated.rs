@@ -347,3 +347,47 @@ fn the_most_active_causes_are_kept() {
     assert_eq!(model.w_flat().row(place), kept.w_flat().row(0));
     assert!(model.most_active(0).is_err() && model.most_active(7).is_err());
 }
+
+#[test]
+fn patches_of_colour_stacks_lie_where_they_say() {
+    use efmca::model::Data;
+    let stack = ndarray::Array4::from_shape_fn((2, 9, 8, 3), |(page, y, x, channel)| {
+        (page * 1000 + y * 100 + x * 10 + channel) as f64
+    });
+    for stride in [1, 2, 3] {
+        let patches = Patches::of_stack(stack.view(), (4, 3)).unwrap().stride(stride);
+        let geometry = patches.geometry().unwrap();
+        assert_eq!((patches.n(), patches.d()), (2 * (5 / stride + 1) * (5 / stride + 1), 36));
+        let mut row = vec![0.0; 36];
+        for n in 0..patches.n() {
+            patches.read_row(n, &mut row);
+            let (line, x) = (n / geometry.across(), n % geometry.across());
+            let (page, y) = (line / geometry.down(), line % geometry.down());
+            for (d, value) in row.iter().enumerate() {
+                let (channel, inside) = (d / 12, d % 12);
+                let expected = stack[[page, y * stride + inside / 3, x * stride + inside % 3, channel]];
+                assert_eq!(*value, expected, "{n} {d}");
+                assert_eq!(patches.pixels()[geometry.pixel(n, d)], expected);
+            }
+        }
+    }
+}
+
+#[test]
+fn updates_after_parts_of_the_rows_raise_the_bound_with_the_same_bits_for_any_number_of_threads() {
+    let truth = random_model(vec![family("poisson").unwrap(); 20], 8, 4);
+    let y = truth.sample(2000, 1).y;
+    let em = Em::new(8).family(family("poisson").unwrap()).batches(4).iterations(15).tolerance(0.0).seed(2);
+    let em = em.truncated(Truncation::new(20)).revive(false);
+    let fit = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| em.fit(&y).unwrap())
+    };
+    let (one, three) = (fit(1), fit(3));
+    assert_eq!(one.model.w_flat(), three.model.w_flat());
+    assert_eq!(bounds(&one), bounds(&three));
+    assert!(one.log_likelihood > one.history[0].bound);
+    // after as many passes it is ahead of one update a pass
+    let plain = em.batches(1).fit(&y).unwrap();
+    assert!(one.history[5].bound > plain.history[5].bound);
+}
