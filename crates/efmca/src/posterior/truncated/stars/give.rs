@@ -92,6 +92,7 @@ impl<'a, F: Float, R: Rank> Giver<'a, F, R> {
                 q.fill(F::ZERO);
                 shared.clear();
                 for ((mut q, row), index) in q.outer_iter_mut().zip(rows).zip(0..) {
+                    let Some(q) = q.as_slice_mut() else { continue };
                     let given = &self.given[*row as usize * task.s..][..task.s];
                     for ((number, value), entry) in given.iter().take_while(|(number, _)| *number != END).zip(0..) {
                         let number = *number as usize;
