@@ -281,7 +281,8 @@ impl Denoiser {
         Ok(canvas.estimate(&geometry))
     }
 
-    /// Cleans an image with a model that was learned from another one.
+    /// Cleans an image with a model that was learned from another one. Overlapping patches lend each other states, so that a
+    /// pixel depends on the image around it.
     pub fn apply(&self, noisy: ArrayView4<'_, f64>, model: &Model) -> Result<Estimate> {
         self.check(noisy)?;
         let whole = Patches::of_stack(noisy, self.patch)?;

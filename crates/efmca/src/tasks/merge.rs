@@ -58,17 +58,16 @@ impl Canvas {
     /// Adds patches with their posteriors; `window` is the weight of each pixel of a patch, and the first pixel of
     /// `geometry` is number `offset` here.
     pub(super) fn add(&mut self, geometry: &Geometry, offset: usize, window: &[f64], posteriors: &Posteriors<'_>) {
-        let lines = geometry.n() / geometry.across();
-        let bands: Vec<Range<usize>> = (0..lines).step_by(LINES).map(|line| line..(line + LINES).min(lines)).collect();
-        let merged: Vec<(usize, Vec<[f64; 3]>)> = bands
+        let merged: Vec<(Band, Vec<[f64; 3]>)> = Band::all(geometry)
             .into_par_iter()
-            .map(|lines| {
-                let rows = lines.start * geometry.across()..lines.end * geometry.across();
-                merge(geometry, rows, window, posteriors)
+            .map(|band| {
+                let sums = merge(geometry, &band, window, posteriors);
+                (band, sums)
             })
             .collect();
-        for (start, band) in merged {
-            for (to, sums) in self.sums[offset + start..].iter_mut().zip(band) {
+        for (band, sums) in merged {
+            for (local, sums) in sums.into_iter().enumerate() {
+                let to = &mut self.sums[offset + band.pixel(local)];
                 (0..3).for_each(|k| to[k] += sums[k]);
             }
         }
@@ -152,19 +151,58 @@ impl Work {
     }
 }
 
-/// The sums over some patches, from the first pixel that they have on.
-fn merge(
-    geometry: &Geometry,
-    rows: Range<usize>,
-    window: &[f64],
-    posteriors: &Posteriors<'_>,
-) -> (usize, Vec<[f64; 3]>) {
+/// Some lines of patches of one page, and the rows of pixels that they cover, in all channels.
+struct Band {
+    /// The patches.
+    patches: Range<usize>,
+    /// The first row of pixels in the first channel, counted through all pages and channels, and how many there are.
+    first_row: usize,
+    rows: usize,
+    /// Rows of a channel, and columns.
+    image: (usize, usize),
+    channels: usize,
+}
+
+impl Band {
+    fn all(geometry: &Geometry) -> Vec<Band> {
+        let (pages, channels) = geometry.pages_and_channels();
+        let image = geometry.image();
+        let mut bands = Vec::new();
+        for page in 0..pages {
+            for line in (0..geometry.down()).step_by(LINES) {
+                let last = (line + LINES).min(geometry.down()) - 1;
+                let patch = |line: usize| (page * geometry.down() + line) * geometry.across();
+                let row = |line: usize, d: usize| geometry.pixel(patch(line), d) / image.1;
+                // the last pixel of the first channel
+                let bottom = row(last, geometry.d() / channels - 1);
+                let first_row = row(line, 0);
+                let patches = patch(line)..patch(last) + geometry.across();
+                bands.push(Band { patches, first_row, rows: bottom + 1 - first_row, image, channels });
+            }
+        }
+        bands
+    }
+
+    /// The number here of a pixel of the image.
+    fn local(&self, pixel: usize) -> usize {
+        let (row, column) = (pixel / self.image.1 - self.first_row, pixel % self.image.1);
+        (row / self.image.0 * self.rows + row % self.image.0) * self.image.1 + column
+    }
+
+    /// The pixel of the image that has a number here.
+    fn pixel(&self, local: usize) -> usize {
+        let (row, column) = (local / self.image.1, local % self.image.1);
+        (self.first_row + row / self.rows * self.image.0 + row % self.rows) * self.image.1 + column
+    }
+}
+
+/// The sums over the patches of a band.
+fn merge(geometry: &Geometry, band: &Band, window: &[f64], posteriors: &Posteriors<'_>) -> Vec<[f64; 3]> {
     let d = geometry.d();
-    let (start, end) = (geometry.pixel(rows.start, 0), geometry.pixel(rows.end - 1, d - 1) + 1);
-    let mut sums = vec![[0.0; 3]; end - start];
+    let mut sums = vec![[0.0; 3]; band.channels * band.rows * band.image.1];
     let mut work = Work { strength: vec![0.0; d], means: vec![0.0; d] };
     let (mut mean, mut square) = (vec![0.0; d], vec![0.0; d]);
-    for n in rows {
+    for n in band.patches.clone() {
         mean.fill(0.0);
         square.fill(0.0);
         posteriors.each_state(n, &mut work, |q, means| {
@@ -174,11 +212,11 @@ fn merge(
             }
         });
         geometry.each_line(n, |columns, pixels| {
-            for (d, pixel) in columns.zip(pixels) {
-                let to = &mut sums[pixel - start];
+            let first = band.local(pixels.start);
+            for (d, to) in columns.zip(&mut sums[first..]) {
                 *to = [to[0] + window[d], to[1] + window[d] * mean[d], to[2] + window[d] * square[d]];
             }
         });
     }
-    (start, sums)
+    sums
 }
