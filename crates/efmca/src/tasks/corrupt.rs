@@ -182,7 +182,12 @@ impl Corruption {
                 Member::Drawn(eta) => {
                     let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
                     rng.set_stream(pixel as u64);
-                    self.family.sample(eta, &mut rng)
+                    let drawn = self.family.sample(eta, &mut rng);
+                    if !drawn.is_finite() {
+                        let why = "a value drawn with it is too large to be written as a number; scale the image";
+                        return Err(self.impossible(place, *mean, why));
+                    }
+                    drawn
                 }
             };
         }
