@@ -61,5 +61,7 @@ fn help_and_version_are_there() {
     let (help, _) = efmca(&["--help"], 0);
     assert!(help.contains("demo") && help.contains("families") && help.contains("Examples:"), "{help}");
     let (help, _) = efmca(&["demo", "--help"], 0);
+    assert!(help.contains("--peak") && help.contains("--seed") && help.contains("--out"), "{help}");
+    let (help, _) = efmca(&["bars", "--help"], 0);
     assert!(help.contains("--family") && help.contains("--seed") && help.contains("--out"), "{help}");
 }
