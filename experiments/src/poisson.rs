@@ -10,6 +10,7 @@ use cpu_time::ProcessTime;
 use efmca::family::family;
 use efmca::tasks::Estimate;
 use efmca::tasks::denoise::{Denoiser, Quality};
+use efmca::tasks::quality::psnr;
 use ndarray::{Array2, Array4};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -163,17 +164,13 @@ fn clean_one(settings: &Settings, name: &str, clean: &Array2<f64>, peak: f64, se
     let cpu = start.elapsed().as_secs_f64();
     let average = Estimate::average(&estimates).ok_or("there is no estimate")?;
     let estimate = average.mean.slice(ndarray::s![0, .., .., 0]).to_owned();
-    let psnr = |image: &Array2<f64>, top: f64| {
-        let error = (image - &mean).mapv(|e| e * e).mean().unwrap_or(f64::NAN);
-        10.0 * (top * top / error).log10()
-    };
     Ok(Cleaned {
         image: name.into(),
         peak,
         seed,
-        noisy: psnr(&noisy, peak),
-        psnr: psnr(&estimate, peak),
-        psnr_255: psnr(&estimate, 255.0 / brightest * peak),
+        noisy: psnr(noisy.view(), mean.view(), peak)?,
+        psnr: psnr(estimate.view(), mean.view(), peak)?,
+        psnr_255: psnr(estimate.view(), mean.view(), 255.0 / brightest * peak)?,
         cpu,
         components,
     })

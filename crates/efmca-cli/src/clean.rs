@@ -140,11 +140,10 @@ pub(crate) fn apply(args: &ApplyArgs) -> Result<(), Failure> {
             (side, side)
         }
     };
-    let watch = Watch::new(files.log_format);
+    let watch = Watch::without_steps(files.log_format);
     let denoiser = Denoiser::new(family.clone()).patch(patch.0, patch.1).components(model.h());
     let estimate =
         denoiser.apply(noisy.values.view(), &model).map_err(|error| describe(error, &files.input, &family))?;
-    watch.finish();
     let settings = vec![
         ("noise".to_owned(), family.spec()),
         (

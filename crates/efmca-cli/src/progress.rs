@@ -20,6 +20,12 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
+    /// For work without steps, which Ctrl-C ends at once.
+    pub(crate) fn without_steps(format: LogFormat) -> Self {
+        let json = format == LogFormat::Json;
+        Self { bar: None, json, started: Instant::now(), stop: Arc::new(AtomicBool::new(false)) }
+    }
+
     /// From now on Ctrl-C ends the learning after the step that is running; a second one ends the program.
     pub(crate) fn new(format: LogFormat) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
