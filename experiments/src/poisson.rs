@@ -162,7 +162,7 @@ fn clean_one(settings: &Settings, name: &str, clean: &Array2<f64>, peak: f64, se
         estimates.push(settings.configure(denoiser).also_seed(seed).run(stack.view())?.estimate);
     }
     let cpu = start.elapsed().as_secs_f64();
-    let average = Estimate::average(&estimates).ok_or("there is no estimate")?;
+    let average = Estimate::combine(stack.view(), &estimates).ok_or("there is no estimate")?;
     let estimate = average.mean.slice(ndarray::s![0, .., .., 0]).to_owned();
     Ok(Cleaned {
         image: name.into(),

@@ -106,7 +106,7 @@ impl Denoiser {
 
     /// Settings for a quality and an image; `None` for `components` chooses a number that suits the image.
     ///
-    /// Returns the denoisers to run, whose estimates [`Estimate::average`] puts together.
+    /// Returns the denoisers to run, whose estimates [`Estimate::combine`] puts together.
     pub fn for_image(
         family: SharedFamily,
         quality: Quality,

@@ -22,27 +22,6 @@ pub struct Estimate {
     pub deviation: Array4<f64>,
 }
 
-impl Estimate {
-    /// The average of several estimates of the same image; its standard deviation has that between them in it. `None` if
-    /// there is none, or if their sizes differ.
-    pub fn average(estimates: &[Estimate]) -> Option<Estimate> {
-        let first = estimates.first()?;
-        if estimates.iter().any(|estimate| estimate.mean.dim() != first.mean.dim()) {
-            return None;
-        }
-        let count = estimates.len() as f64;
-        let mut mean = Array4::zeros(first.mean.dim());
-        let mut squares = Array4::zeros(first.mean.dim());
-        for estimate in estimates {
-            mean += &estimate.mean;
-            squares += &(&estimate.mean * &estimate.mean + &estimate.deviation * &estimate.deviation);
-        }
-        mean /= count;
-        let deviation = (squares / count - &mean * &mean).mapv(|variance: f64| variance.max(0.0).sqrt());
-        Some(Estimate { mean, deviation })
-    }
-}
-
 /// Sums over the patches that have a pixel.
 #[derive(Debug, Clone)]
 pub(super) struct Canvas {

@@ -1,6 +1,8 @@
 //! What people do with images and models: cleaning noisy images, making noisy ones to test with, and measuring how near
 //! an estimate comes to the truth. Nothing of the model's mathematics is here.
 
+mod blur;
+mod combine;
 pub mod corrupt;
 pub mod denoise;
 mod merge;

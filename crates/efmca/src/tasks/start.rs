@@ -5,6 +5,7 @@ use rand_chacha::ChaCha8Rng;
 
 use ndarray::{Array1, Array2};
 
+use super::blur::Blur;
 use super::corrupt::with_mean;
 use crate::error::Result;
 use crate::family::SharedFamily;
@@ -84,10 +85,10 @@ fn blurred_statistics(family: &SharedFamily, patches: &Patches, geometry: &Geome
         family.t(*y, &mut t);
         planes.iter_mut().zip(t.iter().chain(&[1.0])).for_each(|(plane, t)| plane[pixel] = *t);
     }
-    let kernel = kernel(blur);
+    let blur = Blur::new(blur);
     for plane in &mut planes {
         for page in plane.chunks_exact_mut(rows * columns) {
-            blur_page(page, rows, columns, &kernel);
+            blur.page(page, columns);
         }
     }
     // where nothing is near, the mean of all
@@ -100,35 +101,4 @@ fn blurred_statistics(family: &SharedFamily, patches: &Patches, geometry: &Geome
         }
     }
     planes
-}
-
-/// Half of a Gaussian, from its middle on.
-fn kernel(blur: f64) -> Vec<f64> {
-    let reach = (3.0 * blur).ceil() as usize;
-    (0..=reach).map(|at| (-0.5 * (at as f64 / blur.max(1e-9)).powi(2)).exp()).collect()
-}
-
-/// Blurs along the rows, then along the columns; nothing lies beyond the edge.
-fn blur_page(page: &mut [f64], rows: usize, columns: usize, kernel: &[f64]) {
-    let mut line = Vec::new();
-    for y in 0..rows {
-        blur_line(page, (y * columns, columns, 1), kernel, &mut line);
-    }
-    for x in 0..columns {
-        blur_line(page, (x, rows, columns), kernel, &mut line);
-    }
-}
-
-/// Blurs the line that begins at `first` and has `length` values, `step` apart.
-fn blur_line(page: &mut [f64], (first, length, step): (usize, usize, usize), kernel: &[f64], line: &mut Vec<f64>) {
-    line.clear();
-    line.extend((0..length).map(|at| page[first + at * step]));
-    for at in 0..length {
-        let near = |reach: usize| {
-            let before = at.checked_sub(reach).map_or(0.0, |at| line[at]);
-            let after = line.get(at + reach).copied().unwrap_or(0.0);
-            if reach == 0 { before } else { before + after }
-        };
-        page[first + at * step] = kernel.iter().enumerate().map(|(reach, weight)| weight * near(reach)).sum();
-    }
 }

@@ -1,0 +1,68 @@
+//! Gaussian windows over images.
+
+/// A Gaussian window that sums what lies around each pixel; nothing lies beyond the edge.
+pub(super) struct Blur {
+    /// Half of the window, from its middle on; the middle weighs 1.
+    kernel: Vec<f64>,
+}
+
+impl Blur {
+    /// A window with a standard deviation in pixels.
+    pub(super) fn new(deviation: f64) -> Blur {
+        let reach = (3.0 * deviation).ceil() as usize;
+        let weight = |at: usize| (-0.5 * (at as f64 / deviation.max(1e-9)).powi(2)).exp();
+        Blur { kernel: (0..=reach).map(weight).collect() }
+    }
+
+    /// Replaces each pixel by the weighted sum around it, along the rows and then along the columns.
+    pub(super) fn page(&self, page: &mut [f64], columns: usize) {
+        let rows = page.len() / columns.max(1);
+        let mut line = Vec::new();
+        for y in 0..rows {
+            self.line(page, (y * columns, columns, 1), &mut line);
+        }
+        for x in 0..columns {
+            self.line(page, (x, rows, columns), &mut line);
+        }
+    }
+
+    /// The line that begins at `first` and has `length` values, `step` apart.
+    fn line(&self, page: &mut [f64], (first, length, step): (usize, usize, usize), line: &mut Vec<f64>) {
+        let reach = self.kernel.len() - 1;
+        line.clear();
+        line.resize(length + 2 * reach, 0.0);
+        for (at, value) in line[reach..][..length].iter_mut().enumerate() {
+            *value = page[first + at * step];
+        }
+        for (at, window) in line.windows(2 * reach + 1).enumerate() {
+            let (before, after) = (&window[..reach], &window[reach + 1..]);
+            let pairs = before.iter().rev().zip(after).map(|(before, after)| before + after);
+            let sum: f64 = pairs.zip(&self.kernel[1..]).map(|(pair, weight)| pair * weight).sum();
+            page[first + at * step] = window[reach] * self.kernel[0] + sum;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_point_becomes_the_window() {
+        let mut page = vec![0.0; 9 * 7];
+        page[4 * 7 + 2] = 2.0;
+        Blur::new(1.0).page(&mut page, 7);
+        for (at, value) in page.iter().enumerate() {
+            let (y, x) = (at / 7, at % 7);
+            let square = (y as f64 - 4.0).powi(2) + (x as f64 - 2.0).powi(2);
+            let near = y.abs_diff(4) <= 3 && x.abs_diff(2) <= 3;
+            let expected = if near { 2.0 * (-0.5 * square).exp() } else { 0.0 };
+            assert!((value - expected).abs() < 1e-14, "{y}, {x}: {value} instead of {expected}");
+        }
+        // no window at all, and pages smaller than the window
+        let mut page = vec![1.0, 2.0];
+        Blur::new(0.0).page(&mut page, 2);
+        assert_eq!(page, [1.0, 2.0]);
+        Blur::new(5.0).page(&mut [], 0);
+    }
+}
