@@ -3,6 +3,7 @@
 //! `cargo run --release -p experiments -- NAME` makes one of them and writes NAME.md, NAME.json and its pictures.
 
 mod bars;
+mod cleaning;
 mod large_bars;
 mod output;
 mod poisson;

@@ -17,6 +17,8 @@ use crate::posterior::{Observed, Sets, Truncated, Truncation};
 
 /// Patches that are looked at together where a model is applied, to bound the memory that their states take.
 const MOST_AT_ONCE: usize = 200_000;
+/// A cause is learned from this many patches at least, as far as it is up to us.
+const PATCHES_OF_A_CAUSE: f64 = 50.0;
 
 /// How to learn from an image, and how to clean it.
 ///
@@ -53,13 +55,27 @@ pub struct Denoiser {
 /// How much time denoising takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Quality {
-    /// One model and few passes: seconds for 256 x 256 pixels.
+    /// One model: ten seconds for 256 x 256 pixels.
     Fast,
-    /// Three models with patches of different sizes, averaged, because their errors differ: a minute.
+    /// Three models with patches of different sizes, because their errors differ: a minute.
     #[default]
     Balanced,
-    /// Six models and more passes: several minutes.
+    /// Seven models and more passes: several minutes.
     Best,
+}
+
+impl Quality {
+    /// Passes over the patches, and for each model the size of its patches and the number of its causes, in units of what
+    /// suits the image.
+    fn models(self) -> (usize, &'static [(f64, f64)]) {
+        match self {
+            Quality::Fast => (7, &[(1.0, 1.8)]),
+            Quality::Balanced => (8, &[(1.0, 3.6), (0.67, 2.4), (1.42, 1.0)]),
+            Quality::Best => {
+                (16, &[(1.0, 3.6), (0.67, 2.4), (1.42, 1.0), (0.85, 2.4), (1.2, 2.4), (1.42, 2.4), (1.0, 1.4)])
+            }
+        }
+    }
 }
 
 /// A model that was learned from an image.
@@ -93,7 +109,7 @@ impl Denoiser {
             family,
             patch: (20, 20),
             components: 100,
-            states: 30,
+            states: 12,
             iterations: 30,
             batches: 4,
             seed: 0,
@@ -104,7 +120,7 @@ impl Denoiser {
         }
     }
 
-    /// Settings for a quality and an image; `None` for `components` chooses a number that suits the image.
+    /// Settings for a quality and an image; `None` for `components` chooses numbers that suit the image and the patches.
     ///
     /// Returns the denoisers to run, whose estimates [`Estimate::combine`] puts together.
     pub fn for_image(
@@ -113,27 +129,18 @@ impl Denoiser {
         components: Option<usize>,
         noisy: ArrayView4<'_, f64>,
     ) -> Vec<Denoiser> {
-        let (_, rows, columns, _) = noisy.dim();
-        let smallest = rows.min(columns).max(1);
+        let (pages, rows, columns, _) = noisy.dim();
         let suitable = Suitable::of(noisy);
-        let components = components.unwrap_or(suitable.components);
-        let one = |size: f64, more: f64, seed: u64| {
-            let size = ((suitable.patch * size).round() as usize).clamp(1, smallest);
-            let components = (components as f64 * more).round().max(1.0) as usize;
-            Denoiser::new(family.clone()).patch(size, size).components(components).blur(suitable.blur).seed(seed)
+        let (passes, models) = quality.models();
+        let one = |((size, more), seed): (&(f64, f64), u64)| {
+            let size = ((suitable.patch * size).round() as usize).clamp(1, rows.min(columns).max(1));
+            let patches = pages * (rows + 1).saturating_sub(size) * (columns + 1).saturating_sub(size);
+            let suits = (suitable.components * more).min(patches as f64 / PATCHES_OF_A_CAUSE).round();
+            let components = components.unwrap_or(suits.max(1.0) as usize);
+            let denoiser = Denoiser::new(family.clone()).patch(size, size).components(components);
+            denoiser.blur(suitable.blur).iterations(passes).seed(seed)
         };
-        match quality {
-            Quality::Fast => vec![one(1.0, 1.0, 0).iterations(8)],
-            Quality::Balanced => {
-                let models = [(1.0, 1.0), (0.75, 1.2), (1.3, 0.9)].into_iter().zip(0..);
-                models.map(|((size, more), seed)| one(size, more, seed).iterations(20)).collect()
-            }
-            Quality::Best => {
-                let models =
-                    [(1.0, 1.0), (0.75, 1.2), (1.3, 0.9), (0.6, 1.5), (1.6, 0.8), (1.0, 1.5)].into_iter().zip(0..);
-                models.map(|((size, more), seed)| one(size, more, seed).iterations(40)).collect()
-            }
-        }
+        models.iter().zip(0..).map(one).collect()
     }
 
     /// The number of causes.
@@ -163,7 +170,7 @@ impl Denoiser {
         self
     }
 
-    /// $S$, the number of states that are kept for each patch (default: 30).
+    /// $S$, the number of states that are kept for each patch (default: 12).
     pub fn states(mut self, states: usize) -> Denoiser {
         self.states = states;
         self

@@ -14,8 +14,8 @@ const ENDS: f64 = 0.02;
 pub(super) struct Suitable {
     /// Rows and columns of a patch.
     pub(super) patch: f64,
-    /// The number of causes.
-    pub(super) components: usize,
+    /// The number of causes that a single model needs at least.
+    pub(super) components: f64,
     /// The standard deviation of the blur of the start.
     pub(super) blur: f64,
 }
@@ -26,7 +26,7 @@ impl Suitable {
         let relative = signal_to_noise(noisy).clamp(0.02, 200.0) / 2.3;
         Suitable {
             patch: (18.0 * relative.powf(-0.25)).clamp(8.0, 36.0),
-            components: (110.0 * relative.sqrt()).clamp(20.0, 250.0).round() as usize,
+            components: (110.0 * relative.sqrt()).clamp(20.0, 150.0),
             blur: (2.0 * relative.powf(-0.25)).clamp(1.0, 4.0),
         }
     }
