@@ -4,6 +4,7 @@
 
 mod bars;
 mod cleaning;
+mod exponential;
 mod large_bars;
 mod output;
 mod poisson;
@@ -30,6 +31,8 @@ enum Experiment {
     Bars(bars::Settings),
     /// Bars by variational EM: ten of them beside exact EM, and up to sixty.
     LargeBars(large_bars::Settings),
+    /// House with exponential noise (Sec. 7.2.3): three noise models and the tool's own settings.
+    Exponential(exponential::Settings),
     /// Zero-shot denoising of photon-limited images (Sec. 7.2.3), next to the printed table.
     Poisson(poisson::Settings),
     /// CPU time, evaluations and memory of variational EM at the paper's scale, and what each way to propose states buys.
@@ -40,6 +43,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let done = match &arguments.experiment {
         Experiment::Bars(settings) => bars::run(settings, &arguments.out),
+        Experiment::Exponential(settings) => exponential::run(settings, &arguments.out),
         Experiment::LargeBars(settings) => large_bars::run(settings, &arguments.out),
         Experiment::Poisson(settings) => poisson::run(settings, &arguments.out),
         Experiment::Speed(settings) => speed::run(settings, &arguments.out),

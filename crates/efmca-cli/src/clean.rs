@@ -93,7 +93,9 @@ fn learn_and_clean(files: &FileArgs, learning: &LearnArgs, mask: Option<Option<&
     }
     watch.finish();
     let estimates: Vec<Estimate> = found.iter().map(|(estimate, _)| estimate.clone()).collect();
-    let Some(estimate) = Estimate::combine(noisy.values.view(), &estimates) else { return Err(Failure::work("nothing was learned")) };
+    let Some(estimate) = Estimate::combine(noisy.values.view(), &estimates) else {
+        return Err(Failure::work("nothing was learned"));
+    };
     if let (Some(path), Some((_, learned))) = (&learning.save_model, found.first()) {
         write_model(path, &learned.model).map_err(Failure::work)?;
     }

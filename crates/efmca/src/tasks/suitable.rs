@@ -2,10 +2,11 @@
 
 use ndarray::{ArrayView4, Axis};
 
-/// Pixels on a side of the blocks whose means tell signal from noise.
-const BLOCK: usize = 4;
-/// The share of blocks that is left out at each end of the range.
-const ENDS: f64 = 0.02;
+/// Pixels on a side of the blocks whose variance is mostly noise, and of those whose means are mostly signal.
+const SMALL_BLOCK: usize = 4;
+const LARGE_BLOCK: usize = 8;
+/// The share of blocks whose means are the dark and the bright end of the image.
+const ENDS: f64 = 0.05;
 
 /// Settings that follow from how far the signal stands above the noise: the more noise, the larger patches must be to
 /// see anything, and the fewer causes can be told apart. The constants were fitted to six images with 0.1 to 1 photon a
@@ -22,8 +23,8 @@ pub(super) struct Suitable {
 
 impl Suitable {
     pub(super) fn of(noisy: ArrayView4<'_, f64>) -> Suitable {
-        // 2.3 is House with two photons in its brightest pixel
-        let relative = signal_to_noise(noisy).clamp(0.02, 200.0) / 2.3;
+        // 1.6 is a photograph with two photons in its brightest pixel
+        let relative = signal_to_noise(noisy).clamp(0.02, 200.0) / 1.6;
         Suitable {
             patch: (18.0 * relative.powf(-0.25)).clamp(8.0, 36.0),
             components: (110.0 * relative.sqrt()).clamp(20.0, 150.0),
@@ -32,38 +33,44 @@ impl Suitable {
     }
 }
 
-/// The square of the range of block means, over the variance of the noise in bright blocks.
+/// The square of the range of the image, over the variance of the noise where it is bright.
 fn signal_to_noise(noisy: ArrayView4<'_, f64>) -> f64 {
-    let mut blocks: Vec<(f64, f64)> = Vec::new();
+    let mut large = blocks(noisy, LARGE_BLOCK);
+    large.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let end = ((large.len() as f64 * ENDS).ceil() as usize).min(large.len());
+    let mean = |ends: &[(f64, f64)]| ends.iter().map(|block| block.0).sum::<f64>() / ends.len() as f64;
+    let range = mean(&large[large.len() - end..]) - mean(&large[..end]);
+    let small = blocks(noisy, SMALL_BLOCK);
+    let low = small.iter().map(|block| block.0).fold(f64::INFINITY, f64::min);
+    // weighted by brightness, because much noise depends on it
+    let (mut noise, mut weight) = (0.0, 0.0);
+    for (mean, variance) in &small {
+        noise += (mean - low) * variance;
+        weight += mean - low;
+    }
+    let noise = noise / weight;
+    // part of the range is noise of the means
+    let range = (range * range - 4.0 * noise / (LARGE_BLOCK * LARGE_BLOCK) as f64).max(0.0);
+    if noise > 0.0 && range.is_finite() { range / noise } else { 1.0 }
+}
+
+/// Mean and variance of square blocks of the image, without the pixels that are missing.
+fn blocks(noisy: ArrayView4<'_, f64>, side: usize) -> Vec<(f64, f64)> {
+    let mut found = Vec::new();
     for page in noisy.axis_iter(Axis(0)) {
         for channel in page.axis_iter(Axis(2)) {
-            let side = (BLOCK.min(channel.nrows()), BLOCK.min(channel.ncols()));
-            for block in channel.exact_chunks(side) {
+            let size = (side.min(channel.nrows()), side.min(channel.ncols()));
+            for block in channel.exact_chunks(size) {
                 let there: Vec<f64> = block.iter().copied().filter(|value| value.is_finite()).collect();
                 if there.len() > 1 {
                     let mean = there.iter().sum::<f64>() / there.len() as f64;
                     let squares: f64 = there.iter().map(|value| (value - mean).powi(2)).sum();
-                    blocks.push((mean, squares / (there.len() - 1) as f64));
+                    found.push((mean, squares / (there.len() - 1) as f64));
                 }
             }
         }
     }
-    blocks.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let end = (blocks.len() as f64 * ENDS) as usize;
-    let (Some(low), Some(high)) = (blocks.get(end), blocks.get(blocks.len().saturating_sub(end + 1))) else {
-        return 1.0;
-    };
-    let (low, range) = (low.0, high.0 - low.0);
-    // weighted by brightness, because much noise depends on it
-    let (mut noise, mut weight) = (0.0, 0.0);
-    for (mean, variance) in &blocks {
-        noise += (mean - low).max(0.0) * variance;
-        weight += (mean - low).max(0.0);
-    }
-    let noise = noise / weight;
-    // part of the range is noise of the means
-    let range = (range * range - 4.0 * noise / (BLOCK * BLOCK) as f64).max(0.0);
-    if noise > 0.0 && range.is_finite() { range / noise } else { 1.0 }
+    found
 }
 
 #[cfg(test)]
