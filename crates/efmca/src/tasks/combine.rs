@@ -168,7 +168,7 @@ mod tests {
         assert!(error(&both.mean, &truth) < 0.2, "{}", error(&both.mean, &truth));
         // and the deviation has the difference between the estimates in it
         assert!(both.deviation.iter().all(|value| *value >= 0.1 && *value < 0.6));
-        assert_eq!(Estimate::combine(noisy.view(), &[left.clone()]).unwrap().mean, left.mean);
+        assert_eq!(Estimate::combine(noisy.view(), std::slice::from_ref(&left)).unwrap().mean, left.mean);
         assert!(Estimate::combine(noisy.view(), &[]).is_none());
         assert!(Estimate::combine(Array4::zeros((1, 2, 2, 1)).view(), &[left.clone(), left]).is_none());
     }

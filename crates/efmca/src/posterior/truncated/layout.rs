@@ -96,8 +96,14 @@ impl<F: Float, R: Rank> Layout<F, R> {
     /// $\vec\eta$ (all planes) and $A$ of a cause.
     #[inline(always)]
     pub(crate) fn parameters(&self, cause: usize) -> (&[F], &[F]) {
+        self.all_parameters(cause).split_at(self.l * self.width)
+    }
+
+    /// The same one after the other.
+    #[inline(always)]
+    pub(crate) fn all_parameters(&self, cause: usize) -> &[F] {
         let size = (self.l + 1) * self.width;
-        self.parameters[cause * size..][..size].split_at(self.l * self.width)
+        &self.parameters[cause * size..][..size]
     }
 
     /// The causes of a column, the strongest first.

@@ -1,6 +1,6 @@
 //! Which states stay in $\\mathcal K^{(n)}$: a state leaves only for a better one.
 
-use super::bits;
+use super::bits::{self, Distance};
 use super::kernel::{Float, Rank};
 use super::proposals::{Random, Scene};
 use super::rows::Task;
@@ -88,22 +88,32 @@ impl<F: Float, R: Rank> Work<F, R> {
             self.scanned = false;
         }
         let prior = log_prior(&task.layout.log_odds, parent);
-        let mut flipped = std::mem::take(&mut self.flipped);
-        flipped.copy_from_slice(parent);
-        for (cause, sum) in flips.iter().enumerate() {
-            let odds = task.layout.log_odds[cause];
-            let joint = sum + prior + if bits::has(parent, cause) { -odds } else { odds };
-            let known = scanned && bits::has(&self.known_flips, cause);
-            if joint > self.joints[self.worst] && !known {
-                bits::flip(&mut flipped, cause);
-                if self.offer(task.words, &flipped, joint) {
-                    sums.replaced += 1;
-                    self.parents.extend_from_slice(&flipped);
-                    self.parent_joints.push(joint);
-                }
-                bits::flip(&mut flipped, cause);
+        let worst = self.joints[self.worst];
+        self.better.clear();
+        for ((cause, sum), odds) in flips.iter().enumerate().zip(&task.layout.log_odds) {
+            let joint = sum + prior + if bits::has(parent, cause) { -odds } else { *odds };
+            if joint > worst && !(scanned && bits::has(&self.known_flips, cause)) {
+                self.better.push((joint, cause as u32));
             }
         }
+        // the best come first, so that none is let in that has to leave for another one
+        let mut better = std::mem::take(&mut self.better);
+        better.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let mut flipped = std::mem::take(&mut self.flipped);
+        flipped.copy_from_slice(parent);
+        for (joint, cause) in &better {
+            if *joint <= self.joints[self.worst] {
+                break;
+            }
+            bits::flip(&mut flipped, *cause as usize);
+            if self.offer(task.words, &flipped, *joint) {
+                sums.replaced += 1;
+                self.parents.extend_from_slice(&flipped);
+                self.parent_joints.push(*joint);
+            }
+            bits::flip(&mut flipped, *cause as usize);
+        }
+        self.better = better;
         self.flips = flips;
         self.flipped = flipped;
     }
@@ -113,6 +123,10 @@ impl<F: Float, R: Rank> Work<F, R> {
         self.children.clear();
         self.child_hashes.clear();
         for state in states.chunks_exact(task.words) {
+            // all flips of the first state have been offered, if they were scanned
+            if self.scanned && !matches!(bits::distance(&self.first, state), Distance::More) {
+                continue;
+            }
             let hash = bits::hash(state);
             if !self.hashes.contains(&hash) && !self.child_hashes.contains(&hash) {
                 self.child_hashes.push(hash);

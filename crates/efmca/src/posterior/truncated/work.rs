@@ -46,6 +46,8 @@ pub(super) struct Work<F, R> {
     pub(super) known_flips: Vec<u64>,
     pub(super) child_places: Vec<u32>,
     pub(super) flipped: Vec<u64>,
+    /// Flips that are better than the worst state, with their log-joints.
+    pub(super) better: Vec<(f64, u32)>,
     /// Rows that are read together.
     pub(super) scans: Vec<Scan<F, R>>,
     pub(super) scratch: Vec<F>,
@@ -80,6 +82,7 @@ impl<F: Float, R: Rank> Work<F, R> {
             known_flips: vec![0; task.words],
             child_places: Vec::with_capacity(task.s),
             flipped: vec![0; task.words],
+            better: Vec::with_capacity(h),
             scans: (0..TOGETHER).map(|_| Scan::new(task.layout, Row::new(task.data.columns()))).collect(),
             scratch: vec![F::ZERO; task.layout.width],
         }
@@ -162,27 +165,29 @@ impl<F: Float, R: Rank> Work<F, R> {
         self.children.clear();
         self.child_places.clear();
         self.known_flips.fill(0);
+        let log_odds = &task.layout.log_odds;
+        let prior_of_first = if self.scanned { log_prior(log_odds, &self.first) } else { 0.0 };
         for (index, state) in self.states.chunks_exact(words).enumerate() {
             let known = if self.scanned { bits::distance(&self.first, state) } else { Distance::More };
             match known {
-                Distance::None => self.joints[index] = self.first_sum,
+                Distance::None => self.joints[index] = self.first_sum + prior_of_first,
                 Distance::One(cause) => {
-                    self.joints[index] = self.flips[cause];
+                    let odds = log_odds[cause];
+                    let odds = if bits::has(&self.first, cause) { -odds } else { odds };
+                    self.joints[index] = self.flips[cause] + prior_of_first + odds;
                     bits::flip(&mut self.known_flips, cause);
                 }
                 Distance::More => match others {
                     Some(others) => {
-                        self.joints[index] = others[index].f64();
+                        self.joints[index] = others[index].f64() + log_prior(log_odds, state);
                         sums.evaluations += 1;
                     }
                     None => {
                         self.children.extend_from_slice(state);
                         self.child_places.push(index as u32);
-                        continue;
                     }
                 },
             }
-            self.joints[index] += log_prior(&task.layout.log_odds, state);
         }
         self.child_joints.clear();
         self.child_joints.resize(self.child_places.len(), 0.0);

@@ -29,7 +29,7 @@ pub(crate) fn give<F: Float, R: Rank>(
     let at = |part: usize| stars.stars.partition_point(|(_, rows)| rows.start < part * share);
     let parts: Vec<Range<usize>> = (0..PARTS).map(|part| at(part)..at(part + 1)).collect();
     let give = |part: &Range<usize>| {
-        let mut giver = Giver::new(task, stars, sets, given);
+        let mut giver = Giver::new(Source { task, all: stars, sets, given });
         match fast {
             true => giver.give::<true>(part.clone()),
             false => giver.give::<false>(part.clone()),
@@ -59,26 +59,63 @@ fn in_order(parts: &[Range<usize>], give: &(impl Fn(&Range<usize>) -> Sums + Syn
     }
 }
 
-/// Sums what rows give, and the buffers for it.
-struct Giver<'a, F, R> {
+/// Where what rows give comes from.
+struct Source<'a, F, R> {
     task: &'a Task<'a, F, R>,
     all: &'a Stars<F>,
     sets: &'a [u64],
     given: &'a [Given<F>],
+}
+
+impl<F, R> Clone for Source<'_, F, R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<F, R> Copy for Source<'_, F, R> {}
+
+impl<'a, F: Float, R: Rank> Source<'a, F, R> {
+    /// What a row gives.
+    fn of_row(self, row: u32) -> &'a [Given<F>] {
+        &self.given[row as usize * self.task.s..][..self.task.s]
+    }
+
+    /// The state of a row that has this number.
+    fn state(self, row: u32, number: u32) -> &'a [u64] {
+        let place = number as usize - self.all.h - 1;
+        &self.sets[(row as usize * self.task.s + place) * self.task.words..][..self.task.words]
+    }
+
+    /// The place of a row in `rows`, and what it gives.
+    fn entry(self, rows: &[u32], shared: Shared) -> (usize, Given<F>) {
+        let (row, entry) = (shared.place() / self.task.s, shared.place() % self.task.s);
+        (row, self.of_row(rows[row])[entry])
+    }
+
+    fn state_of(self, rows: &[u32], shared: Shared) -> &'a [u64] {
+        let (row, (number, _)) = self.entry(rows, shared);
+        self.state(rows[row], number)
+    }
+}
+
+/// Sums what rows give, and the buffers for it.
+struct Giver<'a, F, R> {
+    source: Source<'a, F, R>,
     sums: Sums,
     passes: Passes<F, R>,
     statistics: Vec<F>,
 }
 
 impl<'a, F: Float, R: Rank> Giver<'a, F, R> {
-    fn new(task: &'a Task<'a, F, R>, all: &'a Stars<F>, sets: &'a [u64], given: &'a [Given<F>]) -> Giver<'a, F, R> {
-        let (sums, passes) = (Sums::zeros(task.layout), Passes::new(task.layout));
-        let statistics = vec![F::ZERO; task.layout.l * task.layout.width];
-        Giver { task, all, sets, given, sums, passes, statistics }
+    fn new(source: Source<'a, F, R>) -> Giver<'a, F, R> {
+        let layout = source.task.layout;
+        let statistics = vec![F::ZERO; layout.l * layout.width];
+        Giver { source, sums: Sums::zeros(layout), passes: Passes::new(layout), statistics }
     }
 
     fn give<const AVX2: bool>(&mut self, stars: Range<usize>) {
-        let (task, all) = (self.task, self.all);
+        let Source { task, all, .. } = self.source;
         let mut batch = Batch::new(task);
         let mut q = Array2::zeros((TOGETHER, all.h + 1));
         let mut statistics = Array2::zeros((all.h + 1, task.layout.l * task.layout.width));
@@ -93,21 +130,20 @@ impl<'a, F: Float, R: Rank> Giver<'a, F, R> {
                 shared.clear();
                 for ((mut q, row), index) in q.outer_iter_mut().zip(rows).zip(0..) {
                     let Some(q) = q.as_slice_mut() else { continue };
-                    let given = &self.given[*row as usize * task.s..][..task.s];
-                    for ((number, value), entry) in given.iter().take_while(|(number, _)| *number != END).zip(0..) {
-                        let number = *number as usize;
-                        if number <= all.h {
-                            q[number] = *value;
-                            weights[number] += value.f64();
+                    let given = self.source.of_row(*row).iter().take_while(|(number, _)| *number != END);
+                    for ((number, value), entry) in given.zip(0..) {
+                        if *number as usize <= all.h {
+                            q[*number as usize] = *value;
+                            weights[*number as usize] += value.f64();
                         } else {
-                            let hash = bits::hash(self.state(*row, number));
-                            shared.push((hash, (index * task.s + entry) as u32));
+                            shared.push(Shared::new(self.source.state(*row, *number), index * task.s + entry));
                         }
                     }
                 }
                 let t = batch.load(task, all.start, rows);
                 general_mat_mul(F::ONE, &q.t(), &t, F::ONE, &mut statistics);
-                for run in runs(&mut shared) {
+                let source = self.source;
+                for run in runs(&mut shared, |shared| source.state_of(rows, shared)) {
                     self.give_run::<AVX2>(rows, run, |row| t.row(row).to_slice().unwrap_or(&[]));
                 }
             }
@@ -125,31 +161,20 @@ impl<'a, F: Float, R: Rank> Giver<'a, F, R> {
         self.passes.flush(task.layout, &mut self.sums, true);
     }
 
-    /// The state of a row that has this number.
-    fn state(&self, row: u32, number: usize) -> &'a [u64] {
-        let place = number - self.all.h - 1;
-        &self.sets[(row as usize * self.task.s + place) * self.task.words..][..self.task.words]
-    }
-
     /// The same state in several rows.
     fn give_run<'t, const AVX2: bool>(&mut self, rows: &[u32], run: &[Shared], t: impl Fn(usize) -> &'t [F])
     where
         F: 't,
     {
-        let s = self.task.s;
-        let entry = |(_, at): &Shared| {
-            let row = *at as usize / s;
-            (row, self.given[rows[row] as usize * s + *at as usize % s])
-        };
-        let (row, (number, _)) = entry(&run[0]);
-        let state = self.state(rows[row], number as usize);
+        let source = self.source;
+        let (state, layout) = (source.state_of(rows, run[0]), source.task.layout);
         self.statistics.fill(F::ZERO);
         let mut weight = 0.0;
-        for (row, (_, q)) in run.iter().map(entry) {
+        for (row, (_, q)) in run.iter().map(|shared| source.entry(rows, *shared)) {
             weight += q.f64();
             kernel::add_times::<AVX2, F>(q, t(row), &mut self.statistics);
         }
-        self.passes.give::<AVX2>(self.task.layout, state, weight, &self.statistics);
-        self.passes.flush(self.task.layout, &mut self.sums, false);
+        self.passes.give::<AVX2>(layout, state, weight, &self.statistics);
+        self.passes.flush(layout, &mut self.sums, false);
     }
 }

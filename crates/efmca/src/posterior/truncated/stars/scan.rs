@@ -62,16 +62,19 @@ fn scan_some<const AVX2: bool, F: Float, R: Rank>(
                 let set = &sets[*row as usize * task.s * task.words..][..task.s * task.words];
                 for (place, other) in set.chunks_exact(task.words).enumerate() {
                     if matches!(bits::distance(state, other), Distance::More) {
-                        shared.push((bits::hash(other), (index * task.s + place) as u32));
+                        shared.push(Shared::new(other, index * task.s + place));
                     }
                 }
             }
-            for run in runs(&mut shared) {
-                let at = |(_, at): &Shared| (*at as usize / task.s, *at as usize % task.s);
-                let (row, place) = at(&run[0]);
-                let other = &sets[(rows[row] as usize * task.s + place) * task.words..][..task.words];
+            let at = |shared: Shared| (shared.place() / task.s, shared.place() % task.s);
+            let state = |shared: Shared| {
+                let (row, place) = at(shared);
+                &sets[(rows[row] as usize * task.s + place) * task.words..][..task.words]
+            };
+            for run in runs(&mut shared, state) {
+                let other = state(run[0]);
                 let (eta, a) = winners.state::<AVX2>(task.layout, other, None);
-                for (row, place) in run.iter().map(at) {
+                for (row, place) in run.iter().map(|shared| at(*shared)) {
                     let sum = statistics.row(row).as_slice().map_or(F::ZERO, |t| kernel::dot::<AVX2, F>(eta, t));
                     mine.others[row * task.s + place] = sum - a;
                 }

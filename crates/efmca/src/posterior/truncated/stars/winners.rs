@@ -36,24 +36,29 @@ impl<F: Float, R: Rank> Winners<F, R> {
         without: Option<usize>,
     ) -> (&[F], F) {
         let width = layout.width;
-        self.ranks[0].copy_from_slice(layout.ranks(layout.h));
-        let (eta, a) = layout.parameters(layout.h);
-        self.parameters[0][..eta.len()].copy_from_slice(eta);
-        self.parameters[0][eta.len()..].copy_from_slice(a);
+        let mut any = false;
         bits::each(state, |cause| {
             if Some(cause) == without {
                 return;
             }
             let [ranks, new_ranks] = &mut self.ranks;
             let [old, new] = &mut self.parameters;
-            let (eta, a) = layout.parameters(cause);
-            let planes = eta.chunks_exact(width).chain([a]);
+            let (ranks, old) = match any {
+                true => (&ranks[..], &old[..]),
+                false => (layout.ranks(layout.h), layout.all_parameters(layout.h)),
+            };
+            let planes = layout.all_parameters(cause).chunks_exact(width);
             for ((plane, old), new) in planes.zip(old.chunks_exact(width)).zip(new.chunks_exact_mut(width)) {
                 kernel::add_cause::<AVX2, F, R>(layout.ranks(cause), plane, (ranks, old), new_ranks, new);
             }
             self.ranks.swap(0, 1);
             self.parameters.swap(0, 1);
+            any = true;
         });
+        if !any {
+            self.ranks[0].copy_from_slice(layout.ranks(layout.h));
+            self.parameters[0].copy_from_slice(layout.all_parameters(layout.h));
+        }
         let (eta, a) = self.parameters[0].split_at(layout.l * width);
         (eta, kernel::sum(a))
     }
