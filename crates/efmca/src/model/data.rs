@@ -91,7 +91,7 @@ impl Patches {
         &self.pixels
     }
 
-    /// Only every `stride`-th position in each direction.
+    /// Only every `stride`-th position in each direction, and the last one.
     pub fn stride(mut self, stride: usize) -> Patches {
         self.geometry.stride = stride.max(1);
         self
@@ -119,12 +119,12 @@ impl Data for Patches {
 impl Geometry {
     /// Positions along an image row.
     pub fn across(&self) -> usize {
-        (self.image.1 - self.patch.1) / self.stride + 1
+        (self.image.1 - self.patch.1).div_ceil(self.stride) + 1
     }
 
     /// Positions along an image column.
     pub fn down(&self) -> usize {
-        (self.image.0 - self.patch.0) / self.stride + 1
+        (self.image.0 - self.patch.0).div_ceil(self.stride) + 1
     }
 
     /// $N$, the number of patches.
@@ -162,7 +162,9 @@ impl Geometry {
     fn first(&self, n: usize) -> usize {
         let (line, x) = (n / self.across(), n % self.across());
         let (page, y) = (line / self.down(), line % self.down());
-        (page * self.channels * self.image.0 + y * self.stride) * self.image.1 + x * self.stride
+        let y = (y * self.stride).min(self.image.0 - self.patch.0);
+        let x = (x * self.stride).min(self.image.1 - self.patch.1);
+        (page * self.channels * self.image.0 + y) * self.image.1 + x
     }
 
     /// The pixel of column `d` in patch `n`, counted by page, channel, row and column.

@@ -17,6 +17,9 @@ use crate::posterior::{Observed, Sets, Truncated, Truncation};
 
 /// Patches that are looked at together where a model is applied, to bound the memory that their states take.
 const MOST_AT_ONCE: usize = 200_000;
+/// Of pages with more patches than this, every second one in each direction is cleaned: House and Camera at peak 2 lose
+/// 0.04 to 0.1 dB by it.
+const MANY_PATCHES: usize = 300_000;
 /// A cause is learned from this many patches at least, as far as it is up to us.
 const PATCHES_OF_A_CAUSE: f64 = 50.0;
 
@@ -49,6 +52,7 @@ pub struct Denoiser {
     blur: f64,
     window: f64,
     most_patches: usize,
+    stride: Option<usize>,
     sweeps: usize,
 }
 
@@ -116,7 +120,8 @@ impl Denoiser {
             blur: 2.0,
             window: 0.25,
             most_patches: 70_000,
-            sweeps: 8,
+            stride: None,
+            sweeps: 4,
         }
     }
 
@@ -219,7 +224,14 @@ impl Denoiser {
         self
     }
 
-    /// E-steps for patches that were not learned from (default: 8).
+    /// Where a model is applied: cleans only every `stride`-th patch in each direction, which still overlap (default: 1,
+    /// and 2 for pages of more than 300,000 patches).
+    pub fn stride(mut self, stride: usize) -> Denoiser {
+        self.stride = Some(stride.max(1));
+        self
+    }
+
+    /// E-steps for patches that were not learned from (default: 4).
     pub fn sweeps(mut self, sweeps: usize) -> Denoiser {
         self.sweeps = sweeps;
         self
@@ -251,7 +263,8 @@ impl Denoiser {
         let mut patches = Patches::of_stack(noisy, self.patch)?;
         let all = patches.n();
         let mut stride = 1;
-        while patches.n() > self.most_patches.max(1) {
+        // a stack of many pages has more than that on the widest lattice, too
+        while patches.n() > self.most_patches && stride < noisy.dim().1.max(noisy.dim().2) {
             stride += 1;
             patches = patches.stride(stride);
         }
@@ -300,16 +313,20 @@ impl Denoiser {
                 format!("{} ({} x {} in {} channels)", whole.d(), self.patch.0, self.patch.1, noisy.dim().3),
             ));
         }
-        let geometry = whole.geometry().ok_or(Error::EmptyData { rows: 0, columns: 0 })?;
         let (pages, rows, columns, channels) = noisy.dim();
+        let suits = if whole.n() / pages > MANY_PATCHES && self.patch.0.min(self.patch.1) >= 8 { 2 } else { 1 };
+        let stride = self.stride.unwrap_or(suits).min(self.patch.0).min(self.patch.1);
+        let geometry = whole.stride(stride).geometry().ok_or(Error::EmptyData { rows: 0, columns: 0 })?;
         let mut canvas = Canvas::new(&geometry);
         let lines = (MOST_AT_ONCE / geometry.across()).max(1);
         for page in 0..pages {
             for from in (0..geometry.down()).step_by(lines) {
-                let to = (from + lines).min(geometry.down()) + self.patch.0 - 1;
+                let last = (from + lines).min(geometry.down()) - 1;
+                let (from, to) = (from * stride, (last * stride).min(rows - self.patch.0) + self.patch.0);
                 // strips of one channel lie together, those of several do not: then the page goes as a whole
                 let (from, to) = if channels == 1 { (from, to) } else { (0, rows) };
-                let strip = Patches::of_stack(noisy.slice(s![page..=page, from..to, .., ..]), self.patch)?;
+                let strip =
+                    Patches::of_stack(noisy.slice(s![page..=page, from..to, .., ..]), self.patch)?.stride(stride);
                 self.add_to(&mut canvas, &strip, (page * channels * rows + from) * columns, model, None)?;
                 if channels > 1 {
                     break;
@@ -370,4 +387,30 @@ impl Denoiser {
 
 fn noisy_channels(geometry: &crate::model::Geometry) -> usize {
     geometry.pages_and_channels().1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::family::family;
+    use ndarray::Array4;
+
+    #[test]
+    fn every_pixel_is_cleaned_on_any_lattice() {
+        let noisy =
+            Array4::from_shape_fn((2, 31, 26, 1), |(page, y, x, _)| ((y / 9 + x / 7 + page) % 3 + (y * x) % 2) as f64);
+        let denoiser = Denoiser::new(family("poisson").unwrap()).patch(6, 5).components(6).iterations(4).blur(1.0);
+        let learned =
+            denoiser.clone().most_patches(200).learn(noisy.view(), &mut |_| ControlFlow::Continue(())).unwrap();
+        assert!(learned.patches <= 200, "{}", learned.patches);
+        let all = denoiser.apply(noisy.view(), &learned.model).unwrap().mean;
+        for stride in [2, 3, 5, 100] {
+            let some = denoiser.clone().stride(stride).apply(noisy.view(), &learned.model).unwrap().mean;
+            let difference = (&some - &all).mapv(|e| e * e).mean().unwrap().sqrt();
+            assert!(some.iter().all(|value| value.is_finite()) && difference < 0.5, "{stride}: {difference}");
+        }
+        // a lattice does not become wider than the image
+        let few = denoiser.most_patches(0).learn(noisy.view(), &mut |_| ControlFlow::Continue(())).unwrap();
+        assert_eq!(few.patches, 2 * 2 * 2);
+    }
 }
