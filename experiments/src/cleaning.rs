@@ -47,6 +47,9 @@ pub(crate) struct Cleaning {
 /// A cleaned image.
 pub(crate) struct Cleaned {
     pub(crate) estimate: Array4<f64>,
+    /// The estimate of each model, and their plain average.
+    pub(crate) single: Vec<Array4<f64>>,
+    pub(crate) average: Array4<f64>,
     /// The numbers of causes of the models.
     pub(crate) components: Vec<usize>,
     /// CPU seconds of all threads.
@@ -73,7 +76,10 @@ impl Cleaning {
             estimates.push(self.configure(denoiser).also_seed(seed).run(noisy)?.estimate);
         }
         let estimate = Estimate::combine(noisy, &estimates).ok_or("there is no estimate")?.mean;
-        Ok(Cleaned { estimate, components, cpu: start.elapsed().as_secs_f64() })
+        let cpu = start.elapsed().as_secs_f64();
+        let single: Vec<Array4<f64>> = estimates.into_iter().map(|estimate| estimate.mean).collect();
+        let sum = single.iter().fold(Array4::zeros(noisy.dim()), |sum: Array4<f64>, one| sum + one);
+        Ok(Cleaned { estimate, average: sum / single.len() as f64, single, components, cpu })
     }
 
     /// The settings of a quality with those changed that were given.

@@ -51,6 +51,9 @@ pub(crate) struct Cleaned {
     psnr: f64,
     /// PSNR of the cleaned image with 255 on the scale of the file.
     psnr_255: f64,
+    /// PSNR with the peak of each model by itself, and of their plain average.
+    single: Vec<f64>,
+    average: f64,
     /// CPU seconds of all threads.
     cpu: f64,
     /// The numbers of causes of the models.
@@ -66,8 +69,9 @@ pub(crate) fn run(settings: &Settings, out: &Path) -> Done<()> {
             for seed in settings.seed..settings.seed + settings.runs {
                 let cleaned = clean_one(settings, name, &clean, *peak, seed)?;
                 say(&format!(
-                    "{name} peak {peak} seed {seed}: {:.2} -> {:.2} dB ({:.2} with 255), {:.0} CPU s",
-                    cleaned.noisy, cleaned.psnr, cleaned.psnr_255, cleaned.cpu
+                    "{name} peak {peak} seed {seed}: {:.2} -> {:.2} dB ({:.2} with 255), {:.0} CPU s; models by themselves {:.2?}, \
+                     averaged {:.2}",
+                    cleaned.noisy, cleaned.psnr, cleaned.psnr_255, cleaned.cpu, cleaned.single, cleaned.average
                 ));
                 found.push(cleaned);
             }
@@ -94,6 +98,8 @@ fn clean_one(settings: &Settings, name: &str, clean: &Array4<f64>, peak: f64, se
         noisy: psnr(noisy, means, peak)?,
         psnr: psnr(estimate, means, peak)?,
         psnr_255: psnr(estimate, means, 255.0 / largest(clean) * peak)?,
+        single: cleaned.single.iter().map(|one| psnr(one.view(), means, peak)).collect::<Result<_, _>>()?,
+        average: psnr(cleaned.average.view(), means, peak)?,
         cpu: cleaned.cpu,
         components: cleaned.components,
     })

@@ -131,11 +131,11 @@ pub(crate) enum LogFormat {
 /// How much time is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum QualityArg {
-    /// Seconds.
+    /// One model: ten seconds for 256 x 256 pixels.
     Fast,
-    /// A minute or two for 256 x 256 pixels.
+    /// Three models with patches of different sizes: a minute.
     Balanced,
-    /// Several models, averaged.
+    /// Seven models and more passes: several minutes.
     Best,
 }
 
