@@ -16,6 +16,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::{Measured, Settings};
+use crate::cleaning::read_grey;
 use crate::output::Done;
 
 /// States of a row, as in the paper.
@@ -162,13 +163,7 @@ fn peak_memory() -> f64 {
 /// All 20 x 20 patches of a photon-limited picture; with `times` 2 about twice as many.
 fn patches(settings: &Settings, times: usize) -> Done<Patches> {
     let clean = match &settings.images {
-        Some(folder) => {
-            let picture = image::open(folder.join("house.png"))?.to_luma8();
-            let (width, height) = picture.dimensions();
-            Array2::from_shape_fn((height as usize, width as usize), |(y, x)| {
-                f64::from(picture.get_pixel(x as u32, y as u32).0[0])
-            })
-        }
+        Some(folder) => read_grey(&folder.join("house.png"))?.slice(ndarray::s![0, .., .., 0]).to_owned(),
         None => drawn(),
     };
     // one row of patches less is lost at the seam
