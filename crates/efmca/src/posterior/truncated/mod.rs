@@ -276,7 +276,6 @@ impl<'a> Truncated<'a> {
             s: self.sets.s(),
             words: self.sets.words(),
             flips_first: self.truncation.proposals.iter().any(|proposal| proposal.flips_first()),
-            fill: !self.filled,
             by_content: self.by_content,
             seed: self.seed,
             iteration: self.iteration,
@@ -284,13 +283,16 @@ impl<'a> Truncated<'a> {
         let n = data.n();
         let chunk = n.div_ceil(MOST_CHUNKS).max(SMALLEST_CHUNK);
         let fast = !self.truncation.portable && rows::fast();
-        let in_stars = job == Job::EStep && task.flips_first && !task.fill && !task.by_content && !data.any_missing();
+        let in_stars = job == Job::EStep && task.flips_first && !task.by_content && !data.any_missing();
         let block = chunk * (SMALLEST_BLOCK / chunk).max(MOST_CHUNKS / 4);
         let mut given = Vec::new();
         let mut sums = Sums::zeros(&layout);
         let kept: Kept<'_, F> =
             Kept { sets: self.sets.bits_mut(), bounds: &mut self.bounds, q: &mut self.q, given: &mut [] };
         let mut rest = kept.split(all.start, task.s, task.words).1;
+        if !self.filled {
+            task.fill(all.clone(), &mut rest.sets[..all.len() * task.s * task.words]);
+        }
         for start in all.clone().step_by(block) {
             let rows = start..(start + block).min(all.end);
             let (kept, after) = rest.split(rows.len(), task.s, task.words);

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use rand::SeedableRng;
+use rayon::prelude::*;
 
 use super::bits;
 use super::kernel::{Float, Rank};
@@ -16,6 +17,9 @@ use super::stars::{Given, Stars};
 use super::sums::Sums;
 use super::work::Work;
 use crate::error::{Error, Result};
+
+/// Rows whose sets are filled one after the other.
+const FILLED_TOGETHER: usize = 256;
 
 /// What is to be done for all rows.
 pub(super) struct Task<'a, F, R> {
@@ -31,8 +35,6 @@ pub(super) struct Task<'a, F, R> {
     pub(super) words: usize,
     /// Whether some proposal asks for all flips of the first state.
     pub(super) flips_first: bool,
-    /// Whether the sets are to be filled first.
-    pub(super) fill: bool,
     /// Whether randomness comes from a row's data instead of its number: then no row depends on another.
     pub(super) by_content: bool,
     pub(super) seed: u64,
@@ -111,10 +113,7 @@ fn run<const AVX2: bool, F: Float, R: Rank>(
                 work.distribute::<AVX2>(task, weight, &mut [], &mut sums);
                 continue;
             }
-            let mut random = task.random(n, &work.row);
-            if task.fill {
-                sets::fill(&mut work.states, task.words, task.pi, &mut random, &mut work.hashes);
-            }
+            let mut random = task.random(n, &work.row, 0);
             work.rescore::<AVX2>(task, star.map(|scores| scores.others), &mut sums);
             let neighbours = neighbours(task, kept.sets, index);
             work.evolve::<AVX2>(task, &mut random, neighbours, &mut sums);
@@ -140,7 +139,7 @@ fn run<const AVX2: bool, F: Float, R: Rank>(
 /// The sets of the rows before and after this one, as far as they are in the same chunk.
 fn neighbours<'a, F: Float, R: Rank>(task: &Task<'_, F, R>, sets: &'a [u64], index: usize) -> [&'a [u64]; 4] {
     let size = task.s * task.words;
-    if task.by_content || task.fill {
+    if task.by_content {
         return [&[]; 4];
     }
     let row = |index: Option<usize>| index.and_then(|index| sets.get(index * size..(index + 1) * size)).unwrap_or(&[]);
@@ -154,11 +153,27 @@ fn neighbours<'a, F: Float, R: Rank>(task: &Task<'_, F, R>, sets: &'a [u64], ind
 }
 
 impl<F: Float, R: Rank> Task<'_, F, R> {
-    fn random(&self, n: usize, row: &Row<F>) -> Random {
+    /// Fills the sets of rows with states to start from.
+    pub(super) fn fill(&self, rows: Range<usize>, sets: &mut [u64]) {
+        let size = self.s * self.words;
+        sets.par_chunks_mut(size * FILLED_TOGETHER).enumerate().for_each(|(chunk, sets)| {
+            let first = rows.start + chunk * FILLED_TOGETHER;
+            let (mut row, mut hashes) = (Row::new(self.data.columns()), Vec::new());
+            for (n, states) in (first..).zip(sets.chunks_exact_mut(size)) {
+                if self.by_content {
+                    self.data.load(n, &mut row);
+                }
+                sets::fill(states, self.words, self.pi, &mut self.random(n, &row, 1), &mut hashes);
+            }
+        });
+    }
+
+    /// The random numbers of a row; `of` tells apart what they are for.
+    fn random(&self, n: usize, row: &Row<F>, of: u64) -> Random {
         let mut key = n as u64;
         if self.by_content {
             key = row.t.iter().fold(0, |key, t| bits::hash(&[key ^ t.f64().to_bits()]));
         }
-        Random::seed_from_u64(bits::hash(&[self.seed, self.iteration, key]))
+        Random::seed_from_u64(bits::hash(&[self.seed, self.iteration, key ^ of << 63]))
     }
 }

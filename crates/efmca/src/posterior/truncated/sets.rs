@@ -54,7 +54,11 @@ impl Sets {
     }
 }
 
-/// Fills `states` with different states: the empty one (unless the prior expects many causes), and draws from the prior.
+/// Fewer active causes than this are few.
+const FEW_ACTIVE: f64 = 4.0;
+
+/// Fills `states` with different states: the empty one (unless the prior expects many causes), single causes if it expects few,
+/// and draws from the prior.
 pub(super) fn fill(states: &mut [u64], words: usize, pi: &[f64], random: &mut Random, hashes: &mut Vec<u64>) {
     let (h, count) = (pi.len(), states.len() / words);
     hashes.clear();
@@ -70,21 +74,47 @@ pub(super) fn fill(states: &mut [u64], words: usize, pi: &[f64], random: &mut Ra
         }
         return;
     }
+    let largest = pi.iter().copied().fold(0.0, f64::max);
+    let expected: f64 = pi.iter().sum();
+    let first = random.random_range(0..h);
     for (index, state) in states.chunks_exact_mut(words).enumerate() {
         state.fill(0);
-        // where the prior expects many causes, no cause at all is no likely explanation
-        if index > 0 || pi.iter().sum::<f64>() > MANY_ACTIVE as f64 {
-            for (cause, pi) in pi.iter().enumerate() {
-                if random.random::<f64>() < *pi {
-                    bits::flip(state, cause);
-                }
-            }
+        match index {
+            // where many causes are expected, no cause at all is no likely explanation
+            0 if expected <= MANY_ACTIVE as f64 => {}
+            // where few are, many rows soon share their best state if they do not start from rare ones
+            1.. if index <= h && expected < FEW_ACTIVE => bits::flip(state, (first + index) % h),
+            _ => draw(state, pi, largest, random),
         }
         // what is there already is changed until it is new
         while hashes.contains(&bits::hash(state)) {
             bits::flip(state, random.random_range(0..h));
         }
         hashes.push(bits::hash(state));
+    }
+}
+
+/// Adds each cause to `state` with its probability. With small ones, causes up to the next one that is drawn are skipped at
+/// once: as if all had the `largest` probability, and then some of those that are hit are left out.
+fn draw(state: &mut [u64], pi: &[f64], largest: f64, random: &mut Random) {
+    if largest > 0.3 {
+        for (cause, pi) in pi.iter().enumerate() {
+            if random.random::<f64>() < *pi {
+                bits::flip(state, cause);
+            }
+        }
+        return;
+    }
+    let miss = libm::log1p(-largest);
+    // from (0, 1], so that its logarithm is finite; a largest probability of zero skips all
+    let skip = |random: &mut Random| libm::log(1.0 - random.random::<f64>()) / miss;
+    let mut at = skip(random);
+    while at < pi.len() as f64 {
+        let cause = at as usize;
+        if pi[cause] == largest || random.random::<f64>() * largest < pi[cause] {
+            bits::flip(state, cause);
+        }
+        at = cause as f64 + 1.0 + skip(random);
     }
 }
 

@@ -124,7 +124,7 @@ impl<F: Float, R: Rank> Work<F, R> {
         sets: &[u64],
         stars: &Stars<F>,
     ) {
-        let wanted = task.flips_first && !task.fill && job == Job::EStep;
+        let wanted = task.flips_first && job == Job::EStep;
         for ((n, scan), set) in rows.clone().zip(&mut self.scans).zip(sets.chunks_exact(task.s * task.words)) {
             task.data.load(n, &mut scan.row);
             scan.state.copy_from_slice(&set[..task.words]);
