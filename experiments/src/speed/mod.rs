@@ -23,7 +23,7 @@ pub(crate) struct Settings {
     #[arg(long, default_value_t = 100_000)]
     rows: usize,
     /// EM steps of each unit; the middle one of their times is reported.
-    #[arg(long, default_value_t = 5)]
+    #[arg(long, default_value_t = 9)]
     steps: usize,
     /// CPU seconds that each way to propose states is given.
     #[arg(long, default_value_t = 20.0)]

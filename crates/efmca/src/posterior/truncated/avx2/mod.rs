@@ -4,13 +4,17 @@
 //! processor must support. Every function first checks that all slices have the same length, a multiple of [`LANES`].
 #![allow(unsafe_code)]
 
+mod lanes;
 mod scan;
+mod share;
 
 use std::arch::x86_64::*;
 
+use lanes::{Lanes, accumulator, load, load_ranks, store, store_ranks, total};
 pub(super) use scan::sums_with_two;
+pub(super) use share::{give_owned, share_out};
 
-use super::kernel::{self, Float, LANES, Rank, Share, TwoBest};
+use super::kernel::{self, Float, LANES, Rank, TwoBest};
 
 /// Eight `f32` at a time.
 const EIGHT: usize = 8;
@@ -56,54 +60,6 @@ pub(super) fn dot<F: Float>(a: &[F], b: &[F]) -> Option<F> {
     fits(&[a.len(), b.len()]).then(|| F::of_single(unsafe { dot_lanes(a, b) }))
 }
 
-#[target_feature(enable = "avx2")]
-fn give_owned_lanes<R: Lanes>(rank: &[R], best_rank: &[R], weight: f32, statistics: &[f32], sums: &mut [f32]) {
-    let width = rank.len();
-    // SAFETY: AVX2 is enabled, and the callers checked the lengths
-    unsafe {
-        let weight = _mm256_set1_ps(weight);
-        for at in (0..width).step_by(R::VECTOR) {
-            let owned = R::equal(load_ranks(rank, at), load_ranks(best_rank, at));
-            for part in 0..R::VECTOR / EIGHT {
-                let column = at + part * EIGHT;
-                let mask = R::mask(owned, part);
-                store(sums, column, _mm256_add_ps(load(sums, column), _mm256_and_ps(mask, weight)));
-                for plane in (0..statistics.len()).step_by(width) {
-                    let (from, to) = (plane + column, width + plane + column);
-                    store(sums, to, _mm256_add_ps(load(sums, to), _mm256_and_ps(mask, load(statistics, from))));
-                }
-            }
-        }
-    }
-}
-
-/// [`kernel::give_owned`], if the types are those of this module.
-#[inline(always)]
-pub(super) fn give_owned<F: Float, R: Rank>(
-    rank: &[R],
-    best_rank: &[R],
-    weight: F,
-    statistics: &[F],
-    sums: &mut [F],
-) -> Option<()> {
-    let (statistics, sums) = (F::singles(statistics)?, F::singles_mut(sums)?);
-    let (width, weight) = (rank.len(), weight.f64() as f32);
-    if !fits(&[width, best_rank.len()])
-        || !statistics.len().is_multiple_of(width)
-        || sums.len() != width + statistics.len()
-    {
-        return None;
-    }
-    // SAFETY: `AVX2` is true only where `available` said so
-    unsafe {
-        match (R::bytes(rank), R::bytes(best_rank)) {
-            (Some(rank), Some(best_rank)) => give_owned_lanes(rank, best_rank, weight, statistics, sums),
-            _ => give_owned_lanes(R::words(rank)?, R::words(best_rank)?, weight, statistics, sums),
-        }
-    }
-    Some(())
-}
-
 /// [`kernel::add_times_twin`], compiled for AVX2.
 #[target_feature(enable = "avx2")]
 fn add_times_wide<F: Float>(factor: F, values: &[F], sums: &mut [F]) {
@@ -134,123 +90,6 @@ pub(super) fn raise_ranks<R: Rank>(rank: &[R], old: &[R], new: &mut [R]) {
 #[inline(always)]
 fn fits(lengths: &[usize]) -> bool {
     lengths.iter().all(|length| *length == lengths[0]) && lengths[0].is_multiple_of(LANES)
-}
-
-/// Ranks of one width: how they are compared, and how a comparison becomes masks.
-trait Lanes: Rank {
-    /// Ranks in a vector of 32 bytes, which are those of as many columns.
-    const VECTOR: usize = 32 / size_of::<Self>();
-    /// SAFETY: needs AVX2.
-    unsafe fn above(a: __m256i, b: __m256i) -> __m256i;
-    /// SAFETY: needs AVX2.
-    unsafe fn equal(a: __m256i, b: __m256i) -> __m256i;
-    /// SAFETY: needs AVX2.
-    unsafe fn upper(a: __m256i, b: __m256i) -> __m256i;
-    /// SAFETY: needs AVX2.
-    unsafe fn lower(a: __m256i, b: __m256i) -> __m256i;
-    /// The comparison for the columns of `part`, one in each 32-bit lane.
-    ///
-    /// SAFETY: needs AVX2.
-    unsafe fn mask(compared: __m256i, part: usize) -> __m256;
-}
-
-impl Lanes for i8 {
-    #[inline(always)]
-    unsafe fn above(a: __m256i, b: __m256i) -> __m256i {
-        unsafe { _mm256_cmpgt_epi8(a, b) }
-    }
-    #[inline(always)]
-    unsafe fn equal(a: __m256i, b: __m256i) -> __m256i {
-        unsafe { _mm256_cmpeq_epi8(a, b) }
-    }
-    #[inline(always)]
-    unsafe fn upper(a: __m256i, b: __m256i) -> __m256i {
-        unsafe { _mm256_max_epi8(a, b) }
-    }
-    #[inline(always)]
-    unsafe fn lower(a: __m256i, b: __m256i) -> __m256i {
-        unsafe { _mm256_min_epi8(a, b) }
-    }
-    #[inline(always)]
-    unsafe fn mask(compared: __m256i, part: usize) -> __m256 {
-        unsafe {
-            // byte `part` of each 32-bit lane to all its bytes; a shift would do, but the compiler makes two instructions of it
-            let [a, b, c, d] = std::array::from_fn(|lane| 0x0101_0101 * (4 * lane as i32 + part as i32));
-            _mm256_castsi256_ps(_mm256_shuffle_epi8(compared, _mm256_setr_epi32(a, b, c, d, a, b, c, d)))
-        }
-    }
-}
-
-impl Lanes for i16 {
-    #[inline(always)]
-    unsafe fn above(a: __m256i, b: __m256i) -> __m256i {
-        unsafe { _mm256_cmpgt_epi16(a, b) }
-    }
-    #[inline(always)]
-    unsafe fn equal(a: __m256i, b: __m256i) -> __m256i {
-        unsafe { _mm256_cmpeq_epi16(a, b) }
-    }
-    #[inline(always)]
-    unsafe fn upper(a: __m256i, b: __m256i) -> __m256i {
-        unsafe { _mm256_max_epi16(a, b) }
-    }
-    #[inline(always)]
-    unsafe fn lower(a: __m256i, b: __m256i) -> __m256i {
-        unsafe { _mm256_min_epi16(a, b) }
-    }
-    #[inline(always)]
-    unsafe fn mask(compared: __m256i, part: usize) -> __m256 {
-        unsafe {
-            // word `part` of each 32-bit lane to both its words
-            _mm256_castsi256_ps(match part {
-                0 => _mm256_srai_epi32::<16>(_mm256_slli_epi32::<16>(compared)),
-                _ => _mm256_srai_epi32::<16>(compared),
-            })
-        }
-    }
-}
-
-/// SAFETY: needs AVX2, and `at + R::VECTOR` ranks in the slice.
-#[inline(always)]
-unsafe fn load_ranks<R: Lanes>(ranks: &[R], at: usize) -> __m256i {
-    unsafe { _mm256_loadu_si256(ranks.as_ptr().add(at).cast()) }
-}
-
-/// SAFETY: needs AVX2, and `at + R::VECTOR` ranks in the slice.
-#[inline(always)]
-unsafe fn store_ranks<R: Lanes>(ranks: &mut [R], at: usize, values: __m256i) {
-    unsafe { _mm256_storeu_si256(ranks.as_mut_ptr().add(at).cast(), values) }
-}
-
-/// SAFETY: needs AVX2, and `at + 8` numbers in the slice.
-#[inline(always)]
-unsafe fn load(numbers: &[f32], at: usize) -> __m256 {
-    unsafe { _mm256_loadu_ps(numbers.as_ptr().add(at)) }
-}
-
-/// SAFETY: needs AVX2, and `at + 8` numbers in the slice.
-#[inline(always)]
-unsafe fn store(numbers: &mut [f32], at: usize, values: __m256) {
-    unsafe { _mm256_storeu_ps(numbers.as_mut_ptr().add(at), values) }
-}
-
-/// The sum over the 32 lanes of four accumulators, by halves, as in the safe twin.
-///
-/// SAFETY: needs AVX2.
-#[inline(always)]
-unsafe fn total(sums: [__m256; 4]) -> f32 {
-    unsafe {
-        let eight = _mm256_add_ps(_mm256_add_ps(sums[0], sums[2]), _mm256_add_ps(sums[1], sums[3]));
-        let four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps::<1>(eight));
-        let two = _mm_add_ps(four, _mm_movehl_ps(four, four));
-        _mm_cvtss_f32(_mm_add_ss(two, _mm_shuffle_ps::<1>(two, two)))
-    }
-}
-
-/// Which accumulator the columns from `column` on go to.
-#[inline(always)]
-fn accumulator(column: usize) -> usize {
-    column / EIGHT % 4
 }
 
 #[target_feature(enable = "avx2")]
@@ -378,38 +217,6 @@ fn sum_with_new_lanes<R: Lanes, const TWO: bool>(
     }
 }
 
-#[target_feature(enable = "avx2")]
-fn share_out_lanes<R: Lanes, const CONSTANT: bool>(
-    rank: &[R],
-    parent_rank: &[R],
-    (own, extra, t): (&[f32], f32, &[f32]),
-    sums: &mut [f32],
-    parent: &mut [f32],
-) {
-    let width = rank.len();
-    // SAFETY: AVX2 is enabled, and the callers checked the lengths
-    unsafe {
-        let zero = _mm256_setzero_ps();
-        let extra = _mm256_set1_ps(extra);
-        for at in (0..width).step_by(R::VECTOR) {
-            let wins = R::above(load_ranks(rank, at), load_ranks(parent_rank, at));
-            for part in 0..R::VECTOR / EIGHT {
-                let column = at + part * EIGHT;
-                let whole = if CONSTANT { extra } else { _mm256_add_ps(extra, load(own, column)) };
-                let mask = R::mask(wins, part);
-                store(parent, column, _mm256_add_ps(load(parent, column), _mm256_blendv_ps(whole, zero, mask)));
-                let given = _mm256_blendv_ps(zero, whole, mask);
-                store(sums, column, _mm256_add_ps(load(sums, column), given));
-                for plane in (0..t.len()).step_by(width) {
-                    let place = width + plane + column;
-                    let product = _mm256_mul_ps(given, load(t, plane + column));
-                    store(sums, place, _mm256_add_ps(load(sums, place), product));
-                }
-            }
-        }
-    }
-}
-
 /// [`super::kernel::sum_with_new`], if the types are those of this module.
 #[inline(always)]
 pub(super) fn sum_with_new<F: Float, R: Rank>(
@@ -435,46 +242,6 @@ pub(super) fn sum_with_new<F: Float, R: Rank>(
         }
     };
     Some(F::of_single(sum))
-}
-
-/// [`super::kernel::share_out`], if the types are those of this module.
-#[inline(always)]
-pub(super) fn share_out<F: Float, R: Rank>(
-    rank: &[R],
-    parent_rank: &[R],
-    share: &Share<'_, F>,
-    sums: &mut [F],
-    parent: &mut [F],
-) -> Option<()> {
-    let (sums, parent, t) = (F::singles_mut(sums)?, F::singles_mut(parent)?, F::singles(share.t)?);
-    let constant = share.own.is_none();
-    let own = match share.own {
-        Some(own) => F::singles(own)?,
-        None => &[],
-    };
-    let width = rank.len();
-    let own_length = if constant { width } else { own.len() };
-    if !fits(&[width, parent_rank.len(), own_length, parent.len()])
-        || !t.len().is_multiple_of(width)
-        || sums.len() != width + t.len()
-    {
-        return None;
-    }
-    let share = (own, share.extra.f64() as f32, t);
-    // SAFETY: `AVX2` is true only where `available` said so
-    unsafe {
-        match (R::bytes(rank), R::bytes(parent_rank), constant) {
-            (Some(rank), Some(above), true) => share_out_lanes::<i8, true>(rank, above, share, sums, parent),
-            (Some(rank), Some(above), false) => share_out_lanes::<i8, false>(rank, above, share, sums, parent),
-            (_, _, true) => {
-                share_out_lanes::<i16, true>(R::words(rank)?, R::words(parent_rank)?, share, sums, parent);
-            }
-            (_, _, false) => {
-                share_out_lanes::<i16, false>(R::words(rank)?, R::words(parent_rank)?, share, sums, parent);
-            }
-        }
-    }
-    Some(())
 }
 
 /// [`super::kernel::sum_with`], if the types are those of this module.

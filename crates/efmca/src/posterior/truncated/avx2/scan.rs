@@ -5,7 +5,8 @@
 
 use std::arch::x86_64::*;
 
-use super::{Float, LANES, Lanes, Rank, fits, load, load_ranks, total};
+use super::lanes::{Lanes, load, load_ranks, total};
+use super::{Float, LANES, Rank, fits};
 use crate::posterior::truncated::kernel::{Added, Base};
 
 /// A cause and a row as this module takes them.

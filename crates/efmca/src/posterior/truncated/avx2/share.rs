@@ -1,0 +1,128 @@
+//! The way back: what states own goes to the causes that own it.
+
+use std::arch::x86_64::*;
+
+use super::EIGHT;
+use super::fits;
+use super::lanes::{Lanes, load, load_ranks, store};
+use crate::posterior::truncated::kernel::{Float, Rank, Share};
+
+#[target_feature(enable = "avx2")]
+fn give_owned_lanes<R: Lanes>(rank: &[R], best_rank: &[R], weight: f32, statistics: &[f32], sums: &mut [f32]) {
+    let width = rank.len();
+    // SAFETY: AVX2 is enabled, and the callers checked the lengths
+    unsafe {
+        let weight = _mm256_set1_ps(weight);
+        for at in (0..width).step_by(R::VECTOR) {
+            let owned = R::equal(load_ranks(rank, at), load_ranks(best_rank, at));
+            for part in 0..R::VECTOR / EIGHT {
+                let column = at + part * EIGHT;
+                let mask = R::mask(owned, part);
+                store(sums, column, _mm256_add_ps(load(sums, column), _mm256_and_ps(mask, weight)));
+                for plane in (0..statistics.len()).step_by(width) {
+                    let (from, to) = (plane + column, width + plane + column);
+                    store(sums, to, _mm256_add_ps(load(sums, to), _mm256_and_ps(mask, load(statistics, from))));
+                }
+            }
+        }
+    }
+}
+
+/// [`crate::posterior::truncated::kernel::give_owned`], if the types are those of this module.
+#[inline(always)]
+pub(in crate::posterior::truncated) fn give_owned<F: Float, R: Rank>(
+    rank: &[R],
+    best_rank: &[R],
+    weight: F,
+    statistics: &[F],
+    sums: &mut [F],
+) -> Option<()> {
+    let (statistics, sums) = (F::singles(statistics)?, F::singles_mut(sums)?);
+    let (width, weight) = (rank.len(), weight.f64() as f32);
+    if !fits(&[width, best_rank.len()])
+        || !statistics.len().is_multiple_of(width)
+        || sums.len() != width + statistics.len()
+    {
+        return None;
+    }
+    // SAFETY: `AVX2` is true only where `available` said so
+    unsafe {
+        match (R::bytes(rank), R::bytes(best_rank)) {
+            (Some(rank), Some(best_rank)) => give_owned_lanes(rank, best_rank, weight, statistics, sums),
+            _ => give_owned_lanes(R::words(rank)?, R::words(best_rank)?, weight, statistics, sums),
+        }
+    }
+    Some(())
+}
+
+#[target_feature(enable = "avx2")]
+fn share_out_lanes<R: Lanes, const CONSTANT: bool>(
+    rank: &[R],
+    parent_rank: &[R],
+    (own, extra, t): (&[f32], f32, &[f32]),
+    sums: &mut [f32],
+    parent: &mut [f32],
+) {
+    let width = rank.len();
+    // SAFETY: AVX2 is enabled, and the callers checked the lengths
+    unsafe {
+        let zero = _mm256_setzero_ps();
+        let extra = _mm256_set1_ps(extra);
+        for at in (0..width).step_by(R::VECTOR) {
+            let wins = R::above(load_ranks(rank, at), load_ranks(parent_rank, at));
+            for part in 0..R::VECTOR / EIGHT {
+                let column = at + part * EIGHT;
+                let whole = if CONSTANT { extra } else { _mm256_add_ps(extra, load(own, column)) };
+                let mask = R::mask(wins, part);
+                store(parent, column, _mm256_add_ps(load(parent, column), _mm256_blendv_ps(whole, zero, mask)));
+                let given = _mm256_blendv_ps(zero, whole, mask);
+                store(sums, column, _mm256_add_ps(load(sums, column), given));
+                for plane in (0..t.len()).step_by(width) {
+                    let place = width + plane + column;
+                    let product = _mm256_mul_ps(given, load(t, plane + column));
+                    store(sums, place, _mm256_add_ps(load(sums, place), product));
+                }
+            }
+        }
+    }
+}
+
+/// [`super::crate::posterior::truncated::kernel::share_out`], if the types are those of this module.
+#[inline(always)]
+pub(in crate::posterior::truncated) fn share_out<F: Float, R: Rank>(
+    rank: &[R],
+    parent_rank: &[R],
+    share: &Share<'_, F>,
+    sums: &mut [F],
+    parent: &mut [F],
+) -> Option<()> {
+    let (sums, parent, t) = (F::singles_mut(sums)?, F::singles_mut(parent)?, F::singles(share.t)?);
+    let constant = share.own.is_none();
+    let own = match share.own {
+        Some(own) => F::singles(own)?,
+        None => &[],
+    };
+    let width = rank.len();
+    let own_length = if constant { width } else { own.len() };
+    if !fits(&[width, parent_rank.len(), own_length, parent.len()])
+        || !t.len().is_multiple_of(width)
+        || sums.len() != width + t.len()
+    {
+        return None;
+    }
+    let share = (own, share.extra.f64() as f32, t);
+    // SAFETY: `AVX2` is true only where `available` said so
+    unsafe {
+        match (R::bytes(rank), R::bytes(parent_rank), constant) {
+            (Some(rank), Some(above), true) => share_out_lanes::<i8, true>(rank, above, share, sums, parent),
+            (Some(rank), Some(above), false) => share_out_lanes::<i8, false>(rank, above, share, sums, parent),
+            (_, _, true) => {
+                share_out_lanes::<i16, true>(R::words(rank)?, R::words(parent_rank)?, share, sums, parent);
+            }
+            (_, _, false) => {
+                share_out_lanes::<i16, false>(R::words(rank)?, R::words(parent_rank)?, share, sums, parent);
+            }
+        }
+    }
+    Some(())
+}

@@ -1,0 +1,105 @@
+//! The way back: what states own goes to the causes that own it.
+
+use super::{Float, LANES, Rank, add, blend, groups, groups_mut, mask_terms, masks};
+
+/// What a state owns of each column.
+pub(in crate::posterior::truncated) struct Share<'a, F> {
+    /// In each column by itself; nothing if it is the same in all of them.
+    pub(in crate::posterior::truncated) own: Option<&'a [F]>,
+    /// In all columns.
+    pub(in crate::posterior::truncated) extra: F,
+    /// The statistics of the row, $L$ planes.
+    pub(in crate::posterior::truncated) t: &'a [F],
+}
+
+/// Gives what a state owns to the cause that it has more than its parent where that cause wins, and to the parent
+/// elsewhere. The cause has $1 + L$ planes of sums: what it was given, and that times the statistics.
+#[inline(always)]
+pub(in crate::posterior::truncated) fn share_out<const AVX2: bool, F: Float, R: Rank>(
+    rank: &[R],
+    parent_rank: &[R],
+    share: &Share<'_, F>,
+    sums: &mut [F],
+    parent: &mut [F],
+) {
+    #[cfg(target_arch = "x86_64")]
+    if AVX2 && super::avx2::share_out(rank, parent_rank, share, sums, parent).is_some() {
+        return;
+    }
+    share_out_where(rank, parent_rank, share, None, sums, parent);
+}
+
+/// The same where values are missing.
+#[inline(always)]
+pub(in crate::posterior::truncated) fn share_out_present<F: Float, R: Rank>(
+    rank: &[R],
+    parent_rank: &[R],
+    share: &Share<'_, F>,
+    present: &[F],
+    sums: &mut [F],
+    parent: &mut [F],
+) {
+    share_out_where(rank, parent_rank, share, Some(present), sums, parent);
+}
+
+#[inline(always)]
+fn share_out_where<F: Float, R: Rank>(
+    rank: &[R],
+    parent_rank: &[R],
+    share: &Share<'_, F>,
+    present: Option<&[F]>,
+    sums: &mut [F],
+    parent: &mut [F],
+) {
+    let (zeros, width) = ([F::ZERO; LANES], rank.len());
+    let (assigned, sums) = sums.split_at_mut(width);
+    for (index, ((rank, parent_rank), (assigned, parent))) in groups(rank)
+        .iter()
+        .zip(groups(parent_rank))
+        .zip(groups_mut(assigned).iter_mut().zip(groups_mut(parent)))
+        .enumerate()
+    {
+        let wins = masks::<F, R>(rank, parent_rank, R::higher);
+        let mut whole = [share.extra; LANES];
+        if let Some(own) = share.own {
+            add(&mut whole, &groups(own)[index]);
+        }
+        let mut given = blend(&wins, &whole, &zeros);
+        add(parent, &blend(&wins, &zeros, &whole));
+        if let Some(present) = present {
+            mask_terms(&groups(present)[index], &mut given);
+        }
+        add(assigned, &given);
+        for (sums, t) in sums.chunks_exact_mut(width).zip(share.t.chunks_exact(width)) {
+            let (sums, t) = (&mut groups_mut(sums)[index], &groups(t)[index]);
+            for lane in 0..LANES {
+                sums[lane] += given[lane] * t[lane];
+            }
+        }
+    }
+}
+
+/// Gives `weight`, and the statistics that go with it, to a cause in all columns that it owns, which are those where its
+/// rank is the best. The cause has $1 + L$ planes of sums.
+#[inline(always)]
+pub(in crate::posterior::truncated) fn give_owned<const AVX2: bool, F: Float, R: Rank>(
+    rank: &[R],
+    best_rank: &[R],
+    weight: F,
+    statistics: &[F],
+    sums: &mut [F],
+) {
+    #[cfg(target_arch = "x86_64")]
+    if AVX2 && super::avx2::give_owned(rank, best_rank, weight, statistics, sums).is_some() {
+        return;
+    }
+    let (zeros, width) = ([F::ZERO; LANES], rank.len());
+    let (assigned, sums) = sums.split_at_mut(width);
+    for (index, (rank, best_rank)) in groups(rank).iter().zip(groups(best_rank)).enumerate() {
+        let owned = masks::<F, R>(rank, best_rank, R::same);
+        add(&mut groups_mut(assigned)[index], &blend(&owned, &[weight; LANES], &zeros));
+        for (sums, statistics) in sums.chunks_exact_mut(width).zip(statistics.chunks_exact(width)) {
+            add(&mut groups_mut(sums)[index], &blend(&owned, &groups(statistics)[index], &zeros));
+        }
+    }
+}
