@@ -283,7 +283,11 @@ impl<'a> Truncated<'a> {
         let n = data.n();
         let chunk = n.div_ceil(MOST_CHUNKS).max(SMALLEST_CHUNK);
         let fast = !self.truncation.portable && rows::fast();
-        let in_stars = job == Job::EStep && task.flips_first && !task.by_content && !data.any_missing();
+        let in_stars = job == Job::EStep
+            && task.flips_first
+            && !task.by_content
+            && !data.any_missing()
+            && stars::enough_places(task.s);
         let block = chunk * (SMALLEST_BLOCK / chunk).max(MOST_CHUNKS / 4);
         let mut given = Vec::new();
         let mut sums = Sums::zeros(&layout);

@@ -131,8 +131,13 @@ impl<F: Float> Batch<F> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Shared(u64);
 
-/// Bits of a place; [`TOGETHER`] rows of 43,000 states have as many.
+/// Bits of a place; see [`enough_places`].
 const PLACE_BITS: u32 = 24;
+
+/// Whether rows of `s` states can be in stars: the places of all states of [`TOGETHER`] rows must have numbers.
+pub(super) fn enough_places(s: usize) -> bool {
+    s <= (1 << PLACE_BITS) / TOGETHER
+}
 
 impl Shared {
     fn new(state: &[u64], place: usize) -> Shared {
@@ -150,4 +155,23 @@ fn runs<'a, 's>(shared: &'a mut [Shared], state: impl Fn(Shared) -> &'s [u64]) -
     // word by word: a state is too short for a call that compares memory
     let same = move |a: &Shared, b: &Shared| state(*a).iter().zip(state(*b)).all(|(a, b)| a == b);
     shared.chunk_by(move |a, b| a.0 >> PLACE_BITS == b.0 >> PLACE_BITS && same(a, b))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_of_states_survive_and_runs_have_one_state_each() {
+        let most = (1..).take_while(|s| enough_places(*s)).last().unwrap_or(0);
+        let last = TOGETHER * most - 1;
+        assert_eq!(Shared::new(&[3, 1], last).place(), last);
+        let states = [[1u64, 2], [5, 0], [1, 2], [1, 3], [5, 0]];
+        let mut shared: Vec<Shared> = states.iter().enumerate().map(|(at, state)| Shared::new(state, at)).collect();
+        let found: Vec<Vec<usize>> = runs(&mut shared, |one| &states[one.place()])
+            .map(|run| run.iter().map(|one| one.place()).collect())
+            .collect();
+        assert_eq!(found.len(), 3);
+        assert!(found.contains(&vec![0, 2]) && found.contains(&vec![1, 4]) && found.contains(&vec![3]), "{found:?}");
+    }
 }
