@@ -8,7 +8,7 @@ use realfft::RealFftPlanner;
 use super::{LARGEST_COUNT, refuse_unfinite};
 use crate::IoError;
 
-/// The largest number of points; six minutes at 44,100 Hz, and no frame is that long.
+/// The largest number of points: six minutes at 44,100 Hz, longer than any frame of use.
 const LARGEST_FFT: usize = 1 << 24;
 
 /// The absolute values of the short-time Fourier transform, bins x frames.
