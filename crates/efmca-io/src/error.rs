@@ -63,6 +63,16 @@ pub enum IoError {
         /// What to do about it.
         hint: &'static str,
     },
+    /// A file does not hold a sound that can be read.
+    #[error("cannot read a sound from {}: {problem}; {hint}", .path.display())]
+    NotASound {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it, and where.
+        problem: String,
+        /// What to do about it.
+        hint: &'static str,
+    },
     /// A file that exists would be overwritten.
     #[error("{} exists already; choose another name, or allow it to be overwritten", .path.display())]
     Exists {
@@ -151,7 +161,7 @@ pub enum IoError {
         /// The width of the first field.
         expected_width: usize,
     },
-    /// A setting of a drawing has no meaning.
+    /// A setting of a drawing, or of what is made of a sound, has no meaning.
     #[error("{what} is {value}; {hint}")]
     Setting {
         /// The name of the setting.
