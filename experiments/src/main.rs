@@ -6,6 +6,7 @@ mod bars;
 mod cleaning;
 mod exponential;
 mod large_bars;
+mod noise_synthetic;
 mod output;
 mod poisson;
 mod speed;
@@ -33,6 +34,8 @@ enum Experiment {
     LargeBars(large_bars::Settings),
     /// House with exponential noise (Sec. 7.2.3): three noise models and the tool's own settings.
     Exponential(exponential::Settings),
+    /// Data drawn from a model of each family: is its noise named correctly?
+    NoiseSynthetic(noise_synthetic::Settings),
     /// Zero-shot denoising of photon-limited images (Sec. 7.2.3), next to the printed table.
     Poisson(poisson::Settings),
     /// CPU time, evaluations and memory of variational EM at the paper's scale, and what each way to propose states buys.
@@ -45,6 +48,7 @@ fn main() -> ExitCode {
         Experiment::Bars(settings) => bars::run(settings, &arguments.out),
         Experiment::Exponential(settings) => exponential::run(settings, &arguments.out),
         Experiment::LargeBars(settings) => large_bars::run(settings, &arguments.out),
+        Experiment::NoiseSynthetic(settings) => noise_synthetic::run(settings, &arguments.out),
         Experiment::Poisson(settings) => poisson::run(settings, &arguments.out),
         Experiment::Speed(settings) => speed::run(settings, &arguments.out),
     };

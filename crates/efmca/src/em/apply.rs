@@ -3,9 +3,9 @@
 use ndarray::{Array1, Array2};
 
 use crate::error::Result;
-use crate::model::{Data, Model, Statistics};
+use crate::model::{Data, Model, Statistics, Tables};
 use crate::posterior::truncated::{OneFlips, Precision};
-use crate::posterior::{Exact, LARGEST_EXACT_H, Observed, Sets, Truncated, Truncation};
+use crate::posterior::{Exact, LARGEST_EXACT_H, Observed, Sets, Truncated, Truncation, order_of_owners};
 
 /// E-steps that a row is given. Every row is given all of them: its result must not depend on when others are done.
 const SWEEPS: usize = 20;
@@ -85,5 +85,56 @@ impl Inferred {
             }
         }
         found
+    }
+}
+
+/// Causes up to which all states of all rows are kept.
+const FEW_CAUSES: usize = 8;
+
+/// Posteriors in the form that tells who owns what.
+#[derive(Debug, Clone)]
+pub(crate) enum Owners {
+    /// $N \times 2^H$.
+    All(Array2<f64>),
+    Some(Box<Inferred>),
+}
+
+impl Owners {
+    /// The posteriors of `model` on `y`: exact for few causes.
+    pub(crate) fn new(model: &Model, y: &dyn Data) -> Result<Owners> {
+        if model.h() > FEW_CAUSES {
+            return Ok(Owners::Some(Box::new(model.infer_by_default(y)?)));
+        }
+        let statistics = Statistics::new(&model.columns, y, None)?;
+        Ok(Owners::All(Exact::new(model)?.posteriors(&statistics)?))
+    }
+
+    /// $\mathbb E_{q^{(n)}}\lbrack\mathcal A_{dh}\rbrack $ for each row: how likely each cause, and last the background, is to own
+    /// column `d` of it.
+    pub(crate) fn of_column(&self, tables: &Tables, d: usize) -> Array2<f64> {
+        let order = order_of_owners(tables, d);
+        let background = tables.strength.nrows() - 1;
+        let owner = |active: &dyn Fn(usize) -> bool| {
+            order.iter().copied().find(|h| *h == background || active(*h)).unwrap_or(background)
+        };
+        match self {
+            Owners::All(q) => {
+                let mut takes = Array2::zeros((q.ncols(), background + 1));
+                for state in 0..q.ncols() {
+                    takes[[state, owner(&|h| state >> h & 1 == 1)]] = 1.0;
+                }
+                q.dot(&takes)
+            }
+            Owners::Some(inferred) => {
+                let sets = &inferred.sets;
+                let mut found = Array2::zeros((sets.n(), background + 1));
+                for (n, mut row) in found.outer_iter_mut().enumerate() {
+                    for (state, q) in sets.row(n).chunks_exact(sets.words()).zip(inferred.q.row(n)) {
+                        row[owner(&|h| state[h / 64] >> (h % 64) & 1 == 1)] += *q;
+                    }
+                }
+                found
+            }
+        }
     }
 }

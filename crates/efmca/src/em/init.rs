@@ -28,6 +28,9 @@ pub enum Init {
     /// The parameters of a model that is there already: all of them, its priors and its background too, whatever else
     /// is set about the start.
     Model(Box<Model>),
+    /// The posteriors of a model of the same data that may have other families: they make the first parameters, as those of
+    /// a Gaussian model do in the paper's warm start. Several starts are the same then, and one is enough.
+    Posteriors(Box<Model>),
 }
 
 /// The starting value of an entry of the dictionaries that belongs to a row: its statistics mixed with the average.
@@ -73,7 +76,7 @@ pub(super) fn dictionaries(
                 let (t, there) = statistics.row(n);
                 mixed_row(&statistics.columns, average, &t, &there, *share)
             }
-            Init::Model(_) => average.clone(),
+            Init::Model(_) | Init::Posteriors(_) => average.clone(),
         };
         row.assign(&profile);
     }

@@ -13,6 +13,7 @@ mod starts;
 mod training;
 
 pub use apply::Inferred;
+pub(crate) use apply::Owners;
 pub use init::Init;
 pub use moments::Moments;
 pub use run::{Fit, Iteration, Progress, StopReason};

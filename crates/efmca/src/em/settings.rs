@@ -355,6 +355,15 @@ impl Em {
                 ));
             }
         }
+        if let Init::Posteriors(model) = &self.init
+            && (model.h() != self.first_h() || model.d() != columns.d())
+        {
+            return Err(Error::shape(
+                "model to take posteriors from",
+                format!("{} causes over {} columns", self.first_h(), columns.d()),
+                format!("{} causes over {} columns", model.h(), model.d()),
+            ));
+        }
         let training = Training::new(self, &columns, y, weights)?;
         training.check_learnable()?;
         Ok(training)

@@ -17,6 +17,9 @@ use crate::family::Gaussian;
 use crate::model::{Background, Columns, Data, Model, Tables};
 use crate::posterior::Exact;
 
+/// E-steps that fill sets of states for a model that comes without.
+const FIRST_STEPS: usize = 5;
+
 impl Em {
     /// Trains on `y`, $N \times D$ with NaN where a value is missing: an array, or the [`crate::Patches`] of an image.
     pub fn fit(&self, y: &dyn Data) -> Result<Fit> {
@@ -38,17 +41,19 @@ impl Em {
     ) -> Result<Fit> {
         let training = self.check(y, weights)?;
         let average = training.column_means();
-        let gaussian = match self.warm_start {
-            0 => None,
+        // the data as the model sees it whose posteriors make the first parameters
+        let other = match (&self.init, self.warm_start) {
+            (Init::Posteriors(model), _) => Some(Training::new(self, model.columns(), y, weights)?),
+            (Init::Model(_), _) | (_, 0) => None,
             _ => Some(self.gaussian_training(y, weights)?),
         };
         let begin = |start: usize| -> Result<Run<'_>> {
-            let model = self.initial_model(&training, &average, gaussian.as_ref(), start)?;
+            let model = self.initial_model(&training, &average, other.as_ref(), start)?;
             Ok(Run::new(self, &training, &average, model))
         };
         // The best start is run again from its beginning, so that the observer sees all of it.
-        let mut run =
-            begin(if self.starts == 1 || matches!(self.init, Init::Model(_)) { 0 } else { self.best_start(begin)? })?;
+        let one = self.starts == 1 || matches!(self.init, Init::Model(_) | Init::Posteriors(_));
+        let mut run = begin(if one { 0 } else { self.best_start(begin)? })?;
         let stop = run.advance(self.iterations, observer)?;
         run.remove(run.spare())?;
         let log_likelihood = run.log_likelihood()?;
@@ -94,7 +99,7 @@ impl Em {
         &self,
         training: &Training,
         average: &Array1<f64>,
-        gaussian: Option<&Training>,
+        other: Option<&Training>,
         start: usize,
     ) -> Result<Model> {
         if let Init::Model(model) = &self.init {
@@ -115,9 +120,13 @@ impl Em {
         let mut model = Model::from_parts(statistics.columns.clone(), pi, w, background)?;
         model.background_learned = self.background == Background::Learned;
         model = model.with_superposition(self.superposition)?;
-        match gaussian {
-            Some(gaussian) => self.warm(model, training, average, gaussian, start),
-            None => Ok(model),
+        match (&self.init, other) {
+            (Init::Posteriors(reference), Some(other)) => {
+                let run = Run::new(self, other, average, (**reference).clone());
+                self.adopt(model, training, average, other, run)
+            }
+            (_, Some(gaussian)) => self.warm(model, training, average, gaussian, start),
+            (_, None) => Ok(model),
         }
     }
 
@@ -130,7 +139,7 @@ impl Em {
     /// Trains a Gaussian model, and gives its posteriors to the M-step of the target family.
     fn warm(
         &self,
-        mut model: Model,
+        model: Model,
         training: &Training,
         average: &Array1<f64>,
         gaussian: &Training,
@@ -154,17 +163,32 @@ impl Em {
         let first = em.initial_model(gaussian, &gaussian_average, None, start)?;
         let mut run = Run::new(&em, gaussian, &gaussian_average, first);
         run.advance(em.iterations, &mut |_| ControlFlow::Continue(()))?;
+        self.adopt(model, training, average, gaussian, run)
+    }
+
+    /// Gives the posteriors that `run` has on its own view of the data, `other`, to the M-step of the target family.
+    fn adopt(
+        &self,
+        mut model: Model,
+        training: &Training,
+        average: &Array1<f64>,
+        other: &Training,
+        run: Run<'_>,
+    ) -> Result<Model> {
         let Run { model: trained, engine, .. } = run;
         let moments = match (engine, training) {
             (Engine::Truncated(mut truncated), Training::Truncated { observed, .. }) => {
-                truncated.e_step(&trained, 1.0, true)?;
-                // the owners are those of the Gaussian model
+                // sets that were not trained need a few steps to be good
+                for _ in 0..if truncated.is_filled() { 1 } else { FIRST_STEPS } {
+                    truncated.e_step(&trained, 1.0, true)?;
+                }
+                // the owners are those of the other model
                 let tables = Tables { strength: Tables::new(&trained).strength, ..Tables::new(&model) };
                 truncated.with_data(observed).redistribute(&model, &tables)?
             }
             _ => {
                 let posterior = Exact::new(&trained)?;
-                let sums = posterior.e_step(gaussian.sample(), training.sample(), 1.0)?;
+                let sums = posterior.e_step(other.sample(), training.sample(), 1.0)?;
                 posterior.states().distribute(training.columns(), &sums)
             }
         };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rand::Rng;
 use rand_distr::Distribution;
 
-use super::registry::{Entry, Known};
+use super::registry::{Entry, Known, Search};
 use super::{Family, Parameter, Range, Support};
 use crate::special::{ln_beta, log1p_exp, logistic, logit};
 
@@ -34,7 +34,7 @@ pub(crate) const BINOMIAL: Entry = Entry {
     name: "binomial",
     aliases: &[],
     summary: "number of successes in n trials",
-    known: &[Known::required("n", "number of trials")],
+    known: &[Known::required("n", "number of trials").found_by(Search::Whole(|values| (values.max, 30.0 * values.max)))],
     examples: &["binomial:n=12", "binomial:n=1000"],
     build: |known| Ok(Arc::new(Binomial { n: known.whole("n", 1)? as f64 })),
 };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rand::{Rng, RngExt};
 
-use super::registry::{Entry, Known};
+use super::registry::{Entry, Known, Search};
 use super::{Family, Parameter, Range, Support};
 use crate::error::{Error, Result};
 
@@ -30,7 +30,7 @@ pub(crate) const CATEGORICAL: Entry = Entry {
     aliases: &["multinoulli"],
     summary: "one of k categories, written 0 to k-1",
     known: &[
-        Known::required("k", "number of categories, 2 or more"),
+        Known::required("k", "number of categories, 2 or more").found_by(Search::Value(|values| values.max + 1.0)),
         Known::optional("scores", "a number for each category, as 0/1/4; 0/1/2/… unless given"),
         Known::optional("order", "`nominal` if the categories have no order"),
     ],

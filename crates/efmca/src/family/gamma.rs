@@ -33,7 +33,7 @@ pub(crate) const GAMMA: Entry = Entry {
     name: "gamma",
     aliases: &[],
     summary: "positive amounts; speckle intensity (k = number of looks, if known)",
-    known: &[Known::optional("k", "shape, if it is known")],
+    known: &[Known::optional("k", "shape, if it is known").between(|_| (0.05, 500.0))],
     examples: &["gamma", "gamma:k=4", "gamma:k=0.5"],
     build: |known| if known.has("k") { gamma_known_shape(known.positive("k")?) } else { Ok(Arc::new(Gamma)) },
 };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-use super::registry::{Entry, Known};
+use super::registry::{Entry, Known, Search};
 use super::{Family, Parameter, Range, Support};
 use crate::error::Error;
 use crate::special::HALF_LN_TWO_PI;
@@ -31,7 +31,10 @@ pub(crate) const GAUSSIAN: Entry = Entry {
     name: "gaussian",
     aliases: &["normal"],
     summary: "real numbers with symmetric scatter; mean and variance learned, unless one is given",
-    known: &[Known::optional("var", "variance, if it is known"), Known::optional("mean", "mean, if it is known")],
+    known: &[
+        Known::optional("var", "variance, if it is known").between(|values| (1e-4 * values.variance, values.variance)),
+        Known::optional("mean", "mean, if it is known").found_by(Search::Value(|values| values.median)),
+    ],
     examples: &["gaussian", "gaussian:var=2.25", "gaussian:mean=1.5"],
     build: |known| match (known.has("var"), known.has("mean")) {
         (false, false) => Ok(Arc::new(Gaussian)),

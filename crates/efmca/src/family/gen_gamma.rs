@@ -104,7 +104,7 @@ pub(crate) const NAKAGAMI: Entry = Entry {
     name: "nakagami",
     aliases: &[],
     summary: "fading amplitude; multi-look speckle amplitude (m looks)",
-    known: &[Known::required("m", "shape, a positive number")],
+    known: &[Known::required("m", "shape, a positive number").between(|_| (0.05, 200.0))],
     examples: &["nakagami:m=0.8", "nakagami:m=4"],
     build: |known| {
         let m = known.positive("m")?;
@@ -116,7 +116,7 @@ pub(crate) const WEIBULL: Entry = Entry {
     name: "weibull",
     aliases: &[],
     summary: "life times, wind speeds (shape known)",
-    known: &[Known::required("k", "shape, a positive number")],
+    known: &[Known::required("k", "shape, a positive number").between(|_| (0.1, 50.0))],
     examples: &["weibull:k=1.7", "weibull:k=0.6"],
     build: |known| {
         let k = known.positive("k")?;
@@ -128,7 +128,9 @@ pub(crate) const INVERSE_GAMMA: Entry = Entry {
     name: "inverse-gamma",
     aliases: &["inversegamma"],
     summary: "heavy-tailed positive amounts (shape known)",
-    known: &[Known::required("alpha", "shape, a positive number; the mean is infinite up to 1")],
+    known: &[
+        Known::required("alpha", "shape, a positive number; the mean is infinite up to 1").between(|_| (0.1, 500.0))
+    ],
     examples: &["inverse-gamma:alpha=3", "inverse-gamma:alpha=0.7"],
     build: |known| {
         let alpha = known.positive("alpha")?;
@@ -141,8 +143,8 @@ pub(crate) const GEN_GAMMA: Entry = Entry {
     aliases: &["gengamma", "generalised-gamma", "generalized-gamma"],
     summary: "the row that exponential, gamma:k, rayleigh, weibull and others belong to",
     known: &[
-        Known::required("d", "exponent of y, plus one"),
-        Known::required("p", "exponent inside exp; d/p must be positive"),
+        Known::required("d", "exponent of y, plus one").between(|_| (0.1, 50.0)),
+        Known::required("p", "exponent inside exp; d/p must be positive").between(|_| (0.1, 20.0)),
     ],
     examples: &["gen-gamma:d=2.2,p=1.3"],
     build: |known| {

@@ -35,7 +35,7 @@ pub(crate) const NEGATIVE_BINOMIAL: Entry = Entry {
     name: "negative-binomial",
     aliases: &["negbin", "nb", "negativebinomial"],
     summary: "counts that scatter more than Poisson's (r known; the variance is w + w²/r)",
-    known: &[Known::required("r", "dispersion, a positive number")],
+    known: &[Known::required("r", "dispersion, a positive number").between(|_| (0.02, 1000.0))],
     examples: &["negative-binomial:r=2.5", "negative-binomial:r=0.3"],
     build: |known| Ok(Arc::new(NegativeBinomial { r: known.positive("r")? })),
 };

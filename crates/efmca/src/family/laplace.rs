@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rand::{Rng, RngExt};
 use rand_distr::{Distribution, Exp1};
 
-use super::registry::{Entry, Known};
+use super::registry::{Entry, Known, Search};
 use super::{Family, Parameter, Range, Support};
 
 /// The Laplace family with known centre $\mu$.
@@ -23,7 +23,7 @@ pub(crate) const LAPLACE: Entry = Entry {
     name: "laplace",
     aliases: &[],
     summary: "sharp-peaked scatter about a known centre (mu, default 0)",
-    known: &[Known::optional("mu", "centre, 0 unless given")],
+    known: &[Known::optional("mu", "centre, 0 unless given").found_by(Search::Value(|values| values.median))],
     examples: &["laplace", "laplace:mu=-0.5"],
     build: |known| Ok(Arc::new(Laplace { mu: if known.has("mu") { known.number("mu")? } else { 0.0 } })),
 };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rand::Rng;
 use rand_distr::{Distribution, Exp1};
 
-use super::registry::{Entry, Known};
+use super::registry::{Entry, Known, Search};
 use super::{Family, Parameter, Range, Support};
 
 /// The Pareto family with known threshold $x_m$.
@@ -25,7 +25,7 @@ pub(crate) const PARETO: Entry = Entry {
     name: "pareto",
     aliases: &[],
     summary: "amounts above a threshold with a power-law tail (xm known)",
-    known: &[Known::required("xm", "threshold, a positive number")],
+    known: &[Known::required("xm", "threshold, a positive number").found_by(Search::Value(|values| values.min))],
     examples: &["pareto:xm=2"],
     build: |known| Ok(Arc::new(Pareto { xm: known.positive("xm")? })),
 };

@@ -32,14 +32,53 @@ pub struct Known {
     pub meaning: &'static str,
     /// Whether the family needs it.
     pub required: bool,
+    /// Where to look for it in data, if it can be found there.
+    pub search: Search,
+}
+
+/// How a known parameter that nobody knows is found in data.
+#[derive(Debug, Clone, Copy)]
+pub enum Search {
+    /// It is not looked for.
+    No,
+    /// By the likelihood, between two positive numbers.
+    Range(fn(&Summary) -> (f64, f64)),
+    /// By the likelihood, among the whole numbers between two.
+    Whole(fn(&Summary) -> (f64, f64)),
+    /// It is read off the data.
+    Value(fn(&Summary) -> f64),
+}
+
+/// What a search for known parameters starts from.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Summary {
+    /// The smallest value.
+    pub min: f64,
+    /// The largest value.
+    pub max: f64,
+    /// The middle value.
+    pub median: f64,
+    /// The variance.
+    pub variance: f64,
 }
 
 impl Known {
     pub(super) const fn required(key: &'static str, meaning: &'static str) -> Known {
-        Known { key, meaning, required: true }
+        Known { key, meaning, required: true, search: Search::No }
     }
     pub(super) const fn optional(key: &'static str, meaning: &'static str) -> Known {
-        Known { key, meaning, required: false }
+        Known { key, meaning, required: false, search: Search::No }
+    }
+
+    /// The same parameter with a way to find it.
+    pub(super) const fn found_by(mut self, search: Search) -> Known {
+        self.search = search;
+        self
+    }
+
+    /// The same parameter, found by the likelihood between two positive numbers.
+    pub(super) const fn between(self, range: fn(&Summary) -> (f64, f64)) -> Known {
+        self.found_by(Search::Range(range))
     }
 }
 

@@ -75,6 +75,16 @@ impl<'a> Owners<'a> {
     }
 }
 
+/// The causes in the order in which they take column `d`, down to the background, which always does.
+pub(crate) fn order_of_owners(tables: &Tables, d: usize) -> Vec<usize> {
+    let background = tables.strength.nrows() - 1;
+    let mut order: Vec<usize> = (0..background).filter(|h| beats(tables, *h, background, d)).collect();
+    // the sort is stable, so that of equals the first cause wins
+    order.sort_by(|a, b| tables.strength[[*b, d]].total_cmp(&tables.strength[[*a, d]]));
+    order.push(background);
+    order
+}
+
 /// $\bar W(\vec s, \Theta)$ for all columns, given the active causes in ascending order.
 pub(crate) fn combine(model: &Model, tables: &Tables, active: &[usize]) -> Vec<f64> {
     let columns = model.columns();

@@ -233,6 +233,17 @@ impl Exact {
         Ok(found)
     }
 
+    /// $q^{(n)}(\vec s)$ for each row and state, $N \times 2^H$.
+    pub(crate) fn posteriors(&self, statistics: &Statistics) -> Result<Array2<f64>> {
+        let mut found = Array2::zeros((statistics.n(), self.states.count()));
+        self.each_block(statistics, |lane, n, block| {
+            for (state, q) in found.row_mut(n).iter_mut().enumerate() {
+                *q = block.q[state * LANES + lane] / block.sum[lane];
+            }
+        })?;
+        Ok(found)
+    }
+
     /// Calls `see` with the lane, the number and the block of each row. What a row gives depends on no other row.
     fn each_block(&self, statistics: &Statistics, mut see: impl FnMut(usize, usize, &Block)) -> Result<()> {
         self.check(statistics)?;

@@ -8,7 +8,7 @@ mod product;
 mod states;
 pub mod truncated;
 
-pub(crate) use combine::combine;
+pub(crate) use combine::{combine, order_of_owners};
 pub use exact::{Exact, LARGEST_EXACT_H, StateSums};
 pub use states::States;
 pub(crate) use truncated::{Observed, Truncated};

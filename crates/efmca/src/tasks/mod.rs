@@ -6,6 +6,7 @@ mod combine;
 pub mod corrupt;
 pub mod denoise;
 mod merge;
+pub mod noise;
 pub mod quality;
 mod start;
 mod suitable;

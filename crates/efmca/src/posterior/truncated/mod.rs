@@ -185,6 +185,11 @@ impl<'a> Truncated<'a> {
         Truncated { observed, ..self }
     }
 
+    /// Whether the sets hold states already.
+    pub(crate) fn is_filled(&self) -> bool {
+        self.filled
+    }
+
     /// $\mathcal F$ of each row in the last E-step.
     pub(crate) fn bounds(&self) -> &[f64] {
         &self.bounds

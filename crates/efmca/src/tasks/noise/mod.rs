@@ -1,0 +1,320 @@
+//! What noise is this? Families ranked by how well they foretell entries that training did not see (paper, Sec. 7.2.2).
+//!
+//! The paper compares the bounds of models with the same number of parameters. That is not enough for all families: here a
+//! part of the entries is hidden from training, and families are compared by the probability that the trained model
+//! gives to each hidden entry, $\log\sum_{\vec s}q(\vec s)p(y_d | \vec s)$, where $q$ is the posterior of the entries of the same
+//! row that are seen. It needs no count of parameters, is the same for exact and for truncated posteriors, and for whole
+//! numbers a density can be integrated over $\lbrack y-\frac12, y+\frac12\rbrack $, which makes it a probability too. Families that
+//! it cannot tell apart are ordered by the Bayesian information criterion.
+
+mod candidates;
+mod held_out;
+mod interval;
+mod known;
+mod ranking;
+mod table;
+
+pub use candidates::{Candidate, Kind, Refusal, Values, candidates};
+pub use held_out::Source;
+pub(crate) use held_out::{Scores, Split};
+pub use ranking::{Ranked, Ranking};
+pub use table::{ColumnFamily, ColumnTypes, Mixed, Tried};
+
+use std::ops::ControlFlow;
+
+use crate::em::{Em, Fit, Init};
+use crate::error::{Error, Result};
+use crate::family::{Measure, SharedFamily};
+use crate::model::{Data, Model};
+use crate::posterior::{LARGEST_EXACT_H, Truncation};
+
+/// Rounds of search for unknown known parameters.
+const ROUNDS: usize = 4;
+/// A parameter that moved by less than this, relatively, is found.
+const FOUND: f64 = 0.02;
+/// Rows of average data in each entry of the dictionaries, so that a cause with one value of its own has no zero variance.
+const PSEUDO_COUNT: f64 = 1.0;
+/// Families that are further behind than this, in nats an entry and in standard errors, are not trained again.
+const FAR: (f64, f64) = (0.03, 6.0);
+/// Starts whose short runs a training begins with.
+const SHORT_STARTS: usize = 3;
+/// States of a row where there are too many causes for all.
+const STATES: usize = 20;
+
+/// Settings for ranking families. Everything has a default but the number of causes.
+///
+/// ```
+/// use efmca::{Background, Model, family::family, tasks::noise::{NoiseType, Source}};
+/// use ndarray::array;
+///
+/// let truth = Model::new(
+///     family("exponential")?,
+///     array![0.3, 0.3],
+///     vec![array![[9.0, 9.0, 1.0, 1.0], [1.0, 1.0, 9.0, 9.0]]],
+///     Background::fixed(&[1.0]),
+/// )?;
+/// let y = truth.sample(800, 1).y;
+/// let ranking = NoiseType::new(2).families(["exponential", "gamma", "gaussian"]).rank(Source::Table(y.view()))?;
+/// assert_eq!(ranking.best().family.spec(), "exponential");
+/// # Ok::<(), efmca::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct NoiseType {
+    pub(crate) h: usize,
+    families: Option<Vec<String>>,
+    pub(crate) restarts: usize,
+    pub(crate) iterations: usize,
+    pub(crate) hidden: f64,
+    pub(crate) seed: u64,
+}
+
+/// What an observer is told.
+#[derive(Debug, Clone)]
+pub struct Step {
+    /// What was done last.
+    pub done: String,
+    /// Trainings that are done, and how many there are as far as is known.
+    pub trainings: (usize, usize),
+}
+
+/// Sees steps, and can end the work.
+pub type Observer<'a> = dyn FnMut(&Step) -> ControlFlow<()> + 'a;
+
+/// A family that was tried.
+pub(crate) struct Trial {
+    pub(crate) candidate: Candidate,
+    pub(crate) best: Trained,
+    /// Scores an entry of all trainings.
+    pub(crate) held_out: Vec<f64>,
+    /// Bounds a row of all trainings.
+    pub(crate) bounds: Vec<f64>,
+}
+
+/// One training of a family.
+pub(crate) struct Trained {
+    pub(crate) family: SharedFamily,
+    pub(crate) fit: Fit,
+    pub(crate) scores: Scores,
+}
+
+impl NoiseType {
+    /// Models with `h` causes.
+    pub fn new(h: usize) -> NoiseType {
+        NoiseType { h, families: None, restarts: 3, iterations: 60, hidden: 0.1, seed: 0 }
+    }
+
+    /// Ranks these families only, as `family` reads them; `weibull` or `gamma:k=?` leaves a known parameter to be found.
+    pub fn families<S: Into<String>>(mut self, specs: impl IntoIterator<Item = S>) -> NoiseType {
+        self.families = Some(specs.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Trainings of each family that is not far behind, each from other starts (default: 3).
+    pub fn restarts(mut self, restarts: usize) -> NoiseType {
+        self.restarts = restarts;
+        self
+    }
+
+    /// EM iterations of each training, at the most (default: 60).
+    pub fn iterations(mut self, iterations: usize) -> NoiseType {
+        self.iterations = iterations;
+        self
+    }
+
+    /// The share of the entries that is hidden (default: 0.1).
+    pub fn hidden(mut self, share: f64) -> NoiseType {
+        self.hidden = share;
+        self
+    }
+
+    /// The same seed gives the same ranking (default: 0).
+    pub fn seed(mut self, seed: u64) -> NoiseType {
+        self.seed = seed;
+        self
+    }
+
+    /// Ranks the families that can have produced the data.
+    pub fn rank(&self, source: Source<'_>) -> Result<Ranking> {
+        self.rank_observed(source, &mut |_| ControlFlow::Continue(()))
+    }
+
+    /// Ranks the families and tells `observer` about each training; if it asks to stop, what is there is ranked.
+    pub fn rank_observed(&self, source: Source<'_>, observer: &mut Observer<'_>) -> Result<Ranking> {
+        self.check()?;
+        let values = Values::of(source.values()).ok_or(Error::EmptyData { rows: 0, columns: 0 })?;
+        if values.constant() {
+            return Err(Error::setting("data", values.summary.min, "all values are equal, so that there is no noise"));
+        }
+        let (candidates, mut refused) = self.candidates(&values)?;
+        if candidates.is_empty() {
+            let reasons: Vec<String> =
+                refused.iter().map(|refusal| format!("{}: {}", refusal.family, refusal.reason)).collect();
+            return Err(Error::setting("families", "none possible", reasons.join("; ")));
+        }
+        let split = source.split(self.hidden, self.seed)?;
+        let whole = values.kind == Kind::Whole;
+        let mut trials: Vec<Trial> = Vec::new();
+        let mut told = (0, candidates.len());
+        let mut stopped = false;
+        for candidate in candidates {
+            let trained = self.train(&candidate, &split, whole, 0, None);
+            told.0 += 1;
+            let step = Step { done: candidate.name(), trainings: told };
+            match trained {
+                Ok(trained) => trials.push(Trial::new(candidate, trained)),
+                Err(error) => refused.push(Refusal { family: candidate.name(), reason: error.to_string() }),
+            }
+            if observer(&step).is_break() {
+                stopped = true;
+                break;
+            }
+        }
+        if trials.is_empty() {
+            let reasons: Vec<String> =
+                refused.iter().map(|refusal| format!("{}: {}", refusal.family, refusal.reason)).collect();
+            return Err(Error::setting("families", "none could be trained", reasons.join("; ")));
+        }
+        if !stopped {
+            self.try_again(&mut trials, &split, whole, told, observer)?;
+        }
+        Ok(Ranking::new(trials, refused, values.kind, &split, self.h))
+    }
+
+    fn check(&self) -> Result<()> {
+        if !(self.hidden > 0.0 && self.hidden < 0.9) {
+            return Err(Error::setting("hidden share", self.hidden, "it must lie between 0 and 0.9"));
+        }
+        if self.restarts == 0 {
+            return Err(Error::setting("restarts", 0, "it must be 1 or more"));
+        }
+        Ok(())
+    }
+
+    /// What is to be tried.
+    fn candidates(&self, values: &Values) -> Result<(Vec<Candidate>, Vec<Refusal>)> {
+        let Some(specs) = &self.families else { return Ok(candidates(values)) };
+        let (mut found, mut refused) = (Vec::new(), Vec::new());
+        for spec in specs {
+            let candidate = Candidate::parse(spec, values)?;
+            match candidate.possible(values) {
+                Ok(()) => found.push(candidate),
+                Err(reason) => refused.push(Refusal { family: spec.clone(), reason }),
+            }
+        }
+        Ok((found, refused))
+    }
+
+    /// Gives those that are not far behind other starts, and the posteriors of the one in front: then what is between them
+    /// is not which of them had luck with its start.
+    fn try_again(
+        &self,
+        trials: &mut [Trial],
+        split: &Split,
+        whole: bool,
+        mut told: (usize, usize),
+        observer: &mut Observer<'_>,
+    ) -> Result<()> {
+        for round in 1..=self.restarts {
+            let Some(first) = first(trials) else { return Ok(()) };
+            let model = trials[first].best.fit.model.clone();
+            let near = |trial: &Trial| {
+                let (lead, error) = trials[first].best.scores.lead(&trial.best.scores);
+                lead < FAR.0.max(FAR.1 * error)
+            };
+            let contenders: Vec<usize> = (0..trials.len()).filter(|index| near(&trials[*index])).collect();
+            // with nobody near, starts tell nothing new
+            if contenders.len() == 1 && round > 1 {
+                return Ok(());
+            }
+            told.1 = told.0 + contenders.len() * (self.restarts + 1 - round);
+            for index in contenders {
+                let last = round == self.restarts;
+                if !(last && index == first) {
+                    let from = last.then_some(&model);
+                    // a start that fails says nothing about the ones that did not
+                    if let Ok(trained) = self.train(&trials[index].candidate, split, whole, round as u64, from) {
+                        trials[index].add(trained);
+                    }
+                }
+                told.0 += 1;
+                let step = Step { done: trials[index].candidate.name(), trainings: told };
+                if observer(&step).is_break() {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Trains a candidate, and finds what is unknown of it.
+    pub(crate) fn train(
+        &self,
+        candidate: &Candidate,
+        split: &Split,
+        whole: bool,
+        start: u64,
+        from: Option<&Model>,
+    ) -> Result<Trained> {
+        let mut known = match (candidate.searched(), from) {
+            (0, _) => Vec::new(),
+            (_, Some(model)) => known::search(candidate, &split.owned(model)?)?,
+            (_, None) => known::search(candidate, &split.by_one())?,
+        };
+        let mut family = candidate.family(&known)?;
+        let mut em = self.em(&*split.seen).family(family.clone()).seed(self.seed.wrapping_add(start << 32));
+        em = match from {
+            Some(model) => em.init(Init::Posteriors(Box::new(model.clone()))),
+            None => em,
+        };
+        let mut fit = em.fit(&*split.seen)?;
+        for _ in 0..if known.is_empty() { 0 } else { ROUNDS } {
+            let next = known::search(candidate, &split.owned(&fit.model)?)?;
+            let moved = known.iter().zip(&next).map(|(old, new)| (new / old - 1.0).abs()).fold(0.0, f64::max);
+            known = next;
+            family = candidate.family(&known)?;
+            let again = self.em(&*split.seen).family(family.clone()).iterations(self.iterations / 2 + 1);
+            let better = again.init(Init::Posteriors(Box::new(fit.model.clone()))).fit(&*split.seen)?;
+            fit = better;
+            if moved < FOUND {
+                break;
+            }
+        }
+        let scores = split.scores(&fit.model, whole)?;
+        Ok(Trained { family, fit, scores })
+    }
+
+    /// The training of all families.
+    pub(crate) fn em(&self, data: &dyn Data) -> Em {
+        let em = Em::new(self.h).iterations(self.iterations).pseudo_count(PSEUDO_COUNT).tolerance(1e-6);
+        let em = em.starts(SHORT_STARTS).short_iterations(8);
+        // all states of all rows would take longer than a few good ones
+        let many = self.h > LARGEST_EXACT_H || data.n().saturating_mul(data.d()) << self.h.min(16) > 1 << 30;
+        if many { em.truncated(Truncation::new(STATES)).starts(1) } else { em }
+    }
+}
+
+impl Trial {
+    pub(crate) fn new(candidate: Candidate, trained: Trained) -> Trial {
+        let bounds = vec![trained.fit.log_likelihood / trained.fit.weight];
+        Trial { candidate, held_out: vec![trained.scores.mean()], bounds, best: trained }
+    }
+
+    /// Another training, which is kept if its bound is higher: hidden entries must not choose among starts.
+    fn add(&mut self, trained: Trained) {
+        self.held_out.push(trained.scores.mean());
+        self.bounds.push(trained.fit.log_likelihood / trained.fit.weight);
+        if trained.fit.log_likelihood > self.best.fit.log_likelihood {
+            self.best = trained;
+        }
+    }
+
+    /// Whether its density was integrated around whole numbers.
+    pub(crate) fn integrated(&self, kind: Kind) -> bool {
+        kind == Kind::Whole && self.best.family.support().measure != Measure::Counting
+    }
+}
+
+/// The trial that foretells best.
+fn first(trials: &[Trial]) -> Option<usize> {
+    (0..trials.len()).max_by(|a, b| trials[*a].best.scores.mean().total_cmp(&trials[*b].best.scores.mean()))
+}

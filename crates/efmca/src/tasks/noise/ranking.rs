@@ -1,0 +1,149 @@
+//! What came out of comparing families.
+
+use super::{Kind, Refusal, Split, Trial};
+use crate::family::SharedFamily;
+use crate::model::Model;
+
+/// Differences below this many standard errors are ties.
+const ERRORS: f64 = 2.0;
+
+/// One family in a ranking.
+#[derive(Debug, Clone)]
+pub struct Ranked {
+    /// The family, with known parameters as they were found.
+    pub family: SharedFamily,
+    /// The logarithm of the probability or density that it gives to a hidden entry, on average.
+    pub held_out: f64,
+    /// How far it is behind the first one, for each hidden entry.
+    pub behind: f64,
+    /// The standard error of that.
+    pub error: f64,
+    /// Difference between the best and the worst of its trainings, for each hidden entry.
+    pub spread: f64,
+    /// The number of its trainings.
+    pub trainings: usize,
+    /// Whether data cannot tell it from the first one.
+    pub tied: bool,
+    /// The bound for a row of the entries that training saw.
+    pub bound: f64,
+    /// The Bayesian information criterion for a row, as a log-likelihood: larger is better. `None` if its density was
+    /// integrated around whole numbers, because the bound is then no probability.
+    pub bic: Option<f64>,
+    /// Learned parameters, and those that were found.
+    pub parameters: usize,
+    /// The trained model.
+    pub model: Model,
+}
+
+/// Families in the order in which they explain the data.
+#[derive(Debug, Clone)]
+pub struct Ranking {
+    /// The best first; ties in the order of the Bayesian information criterion.
+    pub ranked: Vec<Ranked>,
+    /// Families that were left out.
+    pub refused: Vec<Refusal>,
+    /// What kind of values these are.
+    pub kind: Kind,
+    /// Hidden entries.
+    pub entries: usize,
+    /// The number of causes.
+    pub h: usize,
+}
+
+impl Ranking {
+    pub(super) fn new(trials: Vec<Trial>, refused: Vec<Refusal>, kind: Kind, split: &Split, h: usize) -> Ranking {
+        let best = super::first(&trials).unwrap_or(0);
+        let entries = trials[best].best.scores.entries();
+        let first = (trials[best].best.scores.clone(), luck(&trials[best]));
+        let mut ranked: Vec<Ranked> =
+            trials.into_iter().map(|trial| describe(trial, kind, split, (&first.0, first.1))).collect();
+        // those that tie with the one that foretells best come first, ordered by what training saw
+        ranked.sort_by(|a, b| {
+            let order = |one: &Ranked| match one.tied {
+                true => (0, -one.bic.unwrap_or(f64::NEG_INFINITY)),
+                false => (1, -one.held_out),
+            };
+            order(a).0.cmp(&order(b).0).then(order(a).1.total_cmp(&order(b).1))
+        });
+        Ranking { ranked, refused, kind, entries, h }
+    }
+
+    /// The first of the ranking.
+    pub fn best(&self) -> &Ranked {
+        &self.ranked[0]
+    }
+
+    /// What the ranking means, in a sentence or two.
+    pub fn sentence(&self) -> String {
+        let best = self.best();
+        let name = best.family.spec();
+        let ties: Vec<String> = self.ranked[1..].iter().filter(|one| one.tied).map(|one| one.family.spec()).collect();
+        let next = self.ranked[1..].iter().find(|one| !one.tied);
+        let lead = next.map(|next| {
+            let factor = (next.behind - best.behind).exp();
+            format!(
+                "the next, {}, gives a hidden value {:.3} times less probability on average ({:.1} standard errors)",
+                next.family.spec(),
+                factor,
+                (next.behind - best.behind) / next.error.max(1e-12)
+            )
+        });
+        let mut text = format!("The noise looks like {name}");
+        match (ties.is_empty(), &lead) {
+            (true, Some(lead)) => text += &format!("; {lead}."),
+            (true, None) => text += ", the only family that these values allow.",
+            (false, _) => {
+                text += &format!(
+                    ". The data cannot tell it from {}: the difference is within what chance and the starts make, and {name} \
+                     has the best Bayesian information criterion.",
+                    ties.join(", ")
+                );
+                if let Some(lead) = lead {
+                    let lead = lead.replacen("the next", "Of the others", 1);
+                    text += &format!(" {lead}.");
+                }
+            }
+        }
+        text
+    }
+}
+
+fn describe(trial: Trial, kind: Kind, split: &Split, (first, first_luck): (&super::Scores, f64)) -> Ranked {
+    let (behind, error) = first.lead(&trial.best.scores);
+    let spread = spread(&trial.held_out);
+    let tied = behind <= (ERRORS * error).max(luck(&trial)).max(first_luck);
+    let fit = &trial.best.fit;
+    let parameters = fit.model.parameter_count() + trial.candidate.searched();
+    // patches overlap: each pixel is there several times, and must count once
+    let rows = fit.weight / split.overlap;
+    let bound = fit.log_likelihood / fit.weight;
+    let bic = (!trial.integrated(kind)).then(|| bound - 0.5 * parameters as f64 * rows.max(1.0).ln() / rows);
+    Ranked {
+        held_out: trial.best.scores.mean(),
+        behind,
+        error,
+        spread,
+        trainings: trial.held_out.len(),
+        tied,
+        bound,
+        bic,
+        parameters,
+        family: trial.best.family,
+        model: trial.best.fit.model,
+    }
+}
+
+/// What the choice of starts makes: the difference between the scores of the two trainings with the highest bounds.
+fn luck(trial: &Trial) -> f64 {
+    let mut order: Vec<usize> = (0..trial.bounds.len()).collect();
+    order.sort_by(|a, b| trial.bounds[*b].total_cmp(&trial.bounds[*a]));
+    match order[..] {
+        [first, second, ..] => (trial.held_out[first] - trial.held_out[second]).abs(),
+        _ => 0.0,
+    }
+}
+
+fn spread(values: &[f64]) -> f64 {
+    let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    high - values.iter().copied().fold(f64::INFINITY, f64::min)
+}

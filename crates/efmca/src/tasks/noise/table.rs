@@ -1,0 +1,443 @@
+//! A family for each column of a table.
+//!
+//! With the other columns given, a column is a mixture whose weights differ from row to row: row $n$ belongs to cause $h$ with
+//! the probability $c_{nh}$ that all other columns give to $h$ owning this one. So a family can be tried in a column without
+//! training the whole model again: a few EM steps on that mixture, scored on the entries that were hidden. Columns are
+//! gone through until no family changes, and the whole model is trained between the sweeps.
+
+use ndarray::{Array2, ArrayView2};
+use rayon::prelude::*;
+
+use super::candidates::{Candidate, Kind, Refusal, Values, candidates};
+use super::held_out::{LEAST, Source, Split, rows_of};
+use super::interval::log_probability;
+use super::known::{Owned, search};
+use super::{NoiseType, Observer, Step};
+use crate::em::{Fit, Init, Owners};
+use crate::error::{Error, Result};
+use crate::family::{Measure, SharedFamily};
+use crate::model::{Model, Tables};
+
+/// Sweeps over all columns, at the most.
+const SWEEPS: usize = 3;
+/// EM steps in a column.
+const STEPS: usize = 10;
+/// Candidates of a column that later sweeps look at again.
+const KEPT: usize = 5;
+/// Differences below this many standard errors are ties.
+const ERRORS: f64 = 2.0;
+
+/// Settings for finding the families of a table.
+#[derive(Debug, Clone)]
+pub struct Mixed {
+    noise: NoiseType,
+    fixed: Vec<(usize, String)>,
+}
+
+/// How a family does in a column.
+#[derive(Debug, Clone)]
+pub struct Tried {
+    /// The family, with known parameters as they were found.
+    pub family: SharedFamily,
+    /// The logarithm of the probability or density that it gives to a hidden entry of the column, on average.
+    pub held_out: f64,
+    /// How far it is behind the one that foretells best, and the standard error of that.
+    pub behind: (f64, f64),
+    /// Whether the data cannot tell it from that one.
+    pub tied: bool,
+}
+
+/// What was found for a column.
+#[derive(Debug, Clone)]
+pub struct ColumnFamily {
+    /// The family.
+    pub family: SharedFamily,
+    /// Whether it was given.
+    pub fixed: bool,
+    /// The kind of its values.
+    pub kind: Kind,
+    /// All families that were tried, the best first; empty if it was given.
+    pub tried: Vec<Tried>,
+    /// Families that were left out.
+    pub refused: Vec<Refusal>,
+}
+
+/// The families of a table and the model with them.
+#[derive(Debug, Clone)]
+pub struct ColumnTypes {
+    /// One for each column.
+    pub columns: Vec<ColumnFamily>,
+    /// The model, trained on all entries.
+    pub fit: Fit,
+    /// The logarithm of the probability or density of a hidden entry, on average over all columns.
+    pub held_out: f64,
+    /// Sweeps that were needed.
+    pub sweeps: usize,
+}
+
+/// A column with what can stand in it.
+struct Slot {
+    fixed: bool,
+    kind: Kind,
+    candidates: Vec<Candidate>,
+    refused: Vec<Refusal>,
+    tried: Vec<Tried>,
+    family: SharedFamily,
+}
+
+/// What is known of a column when a family is tried in it.
+struct Given {
+    /// Entries that training sees, with $c_{nh}$.
+    seen: Owned,
+    /// Hidden ones, likewise.
+    hidden: Owned,
+    whole: bool,
+}
+
+impl Mixed {
+    /// Settings as for [`NoiseType`], which also say the number of causes.
+    pub fn new(noise: NoiseType) -> Mixed {
+        Mixed { noise, fixed: Vec::new() }
+    }
+
+    /// The family of column `d`; a known parameter that is missing, or given as `?`, is found.
+    pub fn fix(mut self, d: usize, spec: impl Into<String>) -> Mixed {
+        self.fixed.push((d, spec.into()));
+        self
+    }
+
+    /// Finds the families of `table`, and trains the model with them.
+    pub fn find(&self, table: ArrayView2<'_, f64>, observer: &mut Observer<'_>) -> Result<ColumnTypes> {
+        self.noise.check()?;
+        if table.is_empty() {
+            return Err(Error::EmptyData { rows: table.nrows(), columns: table.ncols() });
+        }
+        if let Some((d, _)) = self.fixed.iter().find(|(d, _)| *d >= table.ncols()) {
+            return Err(Error::setting(
+                "column",
+                d,
+                format!("the table has {} columns, counted from 0", table.ncols()),
+            ));
+        }
+        let split = Source::Table(table).split(self.noise.hidden, self.noise.seed)?;
+        let (shown, all) = (rows_of(&*split.shown), rows_of(&*split.whole));
+        let mut slots = self.slots(&shown, &all)?;
+        let mut tell = |done: String, at: usize| {
+            let step = Step { done, trainings: (at, 2 * SWEEPS + 1) };
+            observer(&step).is_break()
+        };
+        // by itself, before there is a model
+        sweep(&mut slots, |d, slot| Given::by_itself(&shown, &all, d, slot.kind));
+        let mut model = self.train(&slots, &split, None)?.model;
+        let mut stopped = tell("families of single columns".into(), 1);
+        let mut sweeps = 0;
+        while sweeps < SWEEPS && !stopped {
+            sweeps += 1;
+            let posteriors = Owners::new(&model, &*split.shown)?;
+            let tables = Tables::new(&model);
+            let before: Vec<String> = slots.iter().map(|slot| slot.family.spec()).collect();
+            sweep(&mut slots, |d, slot| {
+                let owners = posteriors.of_column(&tables, d);
+                Given::others(&shown, &all, d, slot.kind, owners, &model, &tables)
+            });
+            let changed = slots.iter().zip(&before).filter(|(slot, before)| !same_name(&slot.family, before)).count();
+            model = self.train(&slots, &split, Some(&model))?.model;
+            stopped = tell(format!("sweep {sweeps}: {changed} columns changed"), 2 * sweeps + 1);
+            if changed == 0 {
+                break;
+            }
+        }
+        let whole = slots.iter().any(|slot| slot.kind == Kind::Whole);
+        let held_out = split.scores(&model, whole)?.mean();
+        let em = self.noise.em(&table).families(slots.iter().map(|slot| slot.family.clone()).collect());
+        let fit = em.seed(self.noise.seed).init(Init::Posteriors(Box::new(model))).fit(&table)?;
+        let columns = slots.into_iter().map(Slot::finish).collect();
+        Ok(ColumnTypes { columns, fit, held_out, sweeps })
+    }
+
+    fn slots(&self, shown: &Array2<f64>, all: &Array2<f64>) -> Result<Vec<Slot>> {
+        (0..all.ncols())
+            .map(|d| {
+                let values = Values::of(all.column(d).iter().copied()).ok_or(Error::EmptyColumn { column: d })?;
+                if shown.column(d).iter().all(|value| value.is_nan()) {
+                    return Err(Error::EmptyColumn { column: d });
+                }
+                let fixed = self.fixed.iter().rev().find(|(column, _)| *column == d);
+                let (mut found, refused) = match fixed {
+                    Some((_, spec)) => {
+                        let candidate = Candidate::parse(spec, &values)?;
+                        let family = candidate.family(&candidate.middle())?;
+                        for (row, value) in all.column(d).iter().enumerate().filter(|(_, value)| !value.is_nan()) {
+                            crate::family::check(&*family, *value, row, d)?;
+                        }
+                        (vec![candidate], Vec::new())
+                    }
+                    None => candidates(&values),
+                };
+                // of a column with one value only nothing can be told, and the simplest family will do
+                if values.constant() {
+                    found.truncate(1);
+                }
+                let first = found.first().ok_or_else(|| {
+                    Error::setting("column", d, format!("no family has values like its {}", values.kind.words()))
+                })?;
+                let family = first.family(&first.middle())?;
+                Ok(Slot {
+                    fixed: fixed.is_some(),
+                    kind: values.kind,
+                    candidates: found,
+                    refused,
+                    tried: Vec::new(),
+                    family,
+                })
+            })
+            .collect()
+    }
+
+    fn train(&self, slots: &[Slot], split: &Split, from: Option<&Model>) -> Result<Fit> {
+        let families = slots.iter().map(|slot| slot.family.clone()).collect();
+        let em = self.noise.em(&*split.seen).families(families).seed(self.noise.seed);
+        match from {
+            Some(model) => em.init(Init::Posteriors(Box::new(model.clone()))).fit(&*split.seen),
+            None => em.fit(&*split.seen),
+        }
+    }
+}
+
+/// Whether a family has this name, whatever its known parameters are.
+fn same_name(family: &SharedFamily, spec: &str) -> bool {
+    family.spec().split(':').next() == spec.split(':').next()
+}
+
+/// Tries the candidates of all columns, each with what is given about the column.
+fn sweep(slots: &mut [Slot], given: impl Fn(usize, &Slot) -> Given + Sync) {
+    slots.par_iter_mut().enumerate().for_each(|(d, slot)| {
+        let given = given(d, slot);
+        slot.choose(&given);
+    });
+}
+
+impl Slot {
+    fn finish(self) -> ColumnFamily {
+        let tried = if self.fixed { Vec::new() } else { self.tried };
+        ColumnFamily { family: self.family, fixed: self.fixed, kind: self.kind, tried, refused: self.refused }
+    }
+
+    /// Tries all candidates and takes the best: the one that foretells best, or that of its ties with the best Bayesian
+    /// information criterion.
+    fn choose(&mut self, given: &Given) {
+        struct Found {
+            candidate: Candidate,
+            family: SharedFamily,
+            scores: Vec<f64>,
+            bic: f64,
+        }
+        let mut found: Vec<Found> = Vec::new();
+        for candidate in &self.candidates {
+            if let Some((family, scores, bic)) = given.try_family(candidate) {
+                found.push(Found { candidate: candidate.clone(), family, scores, bic });
+            }
+        }
+        let mean = |scores: &[f64]| scores.iter().sum::<f64>() / scores.len().max(1) as f64;
+        found.sort_by(|a, b| mean(&b.scores).total_cmp(&mean(&a.scores)));
+        let Some(first) = found.first() else { return };
+        let first = first.scores.clone();
+        let behind = |scores: &[f64]| {
+            let differences: Vec<f64> = first.iter().zip(scores).map(|(first, other)| first - other).collect();
+            let (count, mean) = (differences.len().max(1) as f64, mean(&differences));
+            let variance = differences.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / count;
+            (mean, (variance / count).sqrt())
+        };
+        let tried = |found: &Found| {
+            let behind = behind(&found.scores);
+            let tied = behind.0 <= ERRORS * behind.1;
+            Tried { family: found.family.clone(), held_out: mean(&found.scores), behind, tied }
+        };
+        let mut order: Vec<(Tried, &Found)> = found.iter().map(|found| (tried(found), found)).collect();
+        order.sort_by(|(a, a_found), (b, b_found)| {
+            let key = |tried: &Tried, found: &Found| if tried.tied { (0, -found.bic) } else { (1, tried.behind.0) };
+            let (a, b) = (key(a, a_found), key(b, b_found));
+            a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
+        });
+        self.family = order[0].0.family.clone();
+        self.candidates = order.iter().take(KEPT).map(|(_, found)| found.candidate.clone()).collect();
+        // what only the first sweep looked at stays in the list
+        let again: Vec<Tried> = order.into_iter().map(|(tried, _)| tried).collect();
+        let rest =
+            self.tried.drain(..).filter(|old| !again.iter().any(|new| same_name(&new.family, &old.family.spec())));
+        let rest: Vec<Tried> = rest.collect();
+        self.tried = again.into_iter().chain(rest).collect();
+    }
+}
+
+impl Given {
+    /// A column by itself: all entries have one owner.
+    fn by_itself(shown: &Array2<f64>, all: &Array2<f64>, d: usize, kind: Kind) -> Given {
+        let owners = Array2::ones((all.nrows(), 1));
+        Given::new(shown, all, d, kind, &owners)
+    }
+
+    /// A column given the others: what its own values say about their owners is taken out again.
+    fn others(
+        shown: &Array2<f64>,
+        all: &Array2<f64>,
+        d: usize,
+        kind: Kind,
+        mut owners: Array2<f64>,
+        model: &Model,
+        tables: &Tables,
+    ) -> Given {
+        let (family, span) = (model.columns().family(d), model.columns().span(d));
+        let etas: Vec<Vec<f64>> =
+            (0..owners.ncols()).map(|h| span.clone().map(|k| tables.eta[[h, k]]).collect()).collect();
+        for (n, mut row) in owners.outer_iter_mut().enumerate() {
+            let y = shown[[n, d]];
+            if y.is_nan() {
+                continue;
+            }
+            let logs: Vec<f64> =
+                row.iter().zip(&etas).map(|(q, eta)| q.max(1e-300).ln() - family.log_density(y, eta)).collect();
+            let top = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            let sum: f64 = logs.iter().map(|log| (log - top).exp()).sum();
+            row.iter_mut().zip(&logs).for_each(|(q, log)| *q = (log - top).exp() / sum);
+        }
+        Given::new(shown, all, d, kind, &owners)
+    }
+
+    fn new(shown: &Array2<f64>, all: &Array2<f64>, d: usize, kind: Kind, owners: &Array2<f64>) -> Given {
+        let part = |wanted: &dyn Fn(usize) -> bool| {
+            let rows: Vec<usize> = (0..all.nrows()).filter(|n| wanted(*n)).collect();
+            Owned { y: rows.iter().map(|n| all[[*n, d]]).collect(), owner: owners.select(ndarray::Axis(0), &rows) }
+        };
+        let there = |n: usize| !all[[n, d]].is_nan();
+        Given {
+            seen: part(&|n| there(n) && !shown[[n, d]].is_nan()),
+            hidden: part(&|n| there(n) && shown[[n, d]].is_nan()),
+            whole: kind == Kind::Whole,
+        }
+    }
+
+    /// The family with its unknown parameters found, its scores on the hidden entries, and its Bayesian information criterion
+    /// on the others.
+    fn try_family(&self, candidate: &Candidate) -> Option<(SharedFamily, Vec<f64>, f64)> {
+        let mut seen = self.seen.clone();
+        let mut family = candidate.family(&search(candidate, std::slice::from_ref(&seen)).ok()?).ok()?;
+        let mut etas = m_step(&family, &seen)?;
+        let mut bound = f64::NEG_INFINITY;
+        for step in 0..STEPS {
+            bound = self.e_step(&family, &etas, &mut seen);
+            if candidate.searched() > 0 && step == STEPS / 2 {
+                family = candidate.family(&search(candidate, std::slice::from_ref(&seen)).ok()?).ok()?;
+            }
+            etas = m_step(&family, &seen)?;
+        }
+        let integrated = self.whole && family.support().measure == Measure::Lebesgue;
+        let scores = self.scores(&family, &etas, integrated);
+        let parameters = (etas.len() * family.l() + candidate.searched()) as f64;
+        let bic = match integrated {
+            true => f64::NEG_INFINITY,
+            false => bound - 0.5 * parameters * (self.seen.y.len().max(1) as f64).ln(),
+        };
+        Some((family, scores, bic))
+    }
+
+    /// Who owns the entries that training sees under `etas`; returns their log-likelihood.
+    fn e_step(&self, family: &SharedFamily, etas: &[Vec<f64>], seen: &mut Owned) -> f64 {
+        let rule = Densities::new(family, etas);
+        let mut bound = 0.0;
+        let mut logs = vec![0.0; etas.len()];
+        for ((y, prior), mut owner) in
+            self.seen.y.iter().zip(self.seen.owner.outer_iter()).zip(seen.owner.outer_iter_mut())
+        {
+            rule.logs(*y, &mut logs);
+            logs.iter_mut().zip(&prior).for_each(|(log, prior)| *log += prior.max(1e-300).ln());
+            let top = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            let sum: f64 = logs.iter().map(|log| (log - top).exp()).sum();
+            owner.iter_mut().zip(&logs).for_each(|(owner, log)| *owner = (log - top).exp() / sum);
+            bound += top + sum.ln();
+        }
+        bound
+    }
+
+    fn scores(&self, family: &SharedFamily, etas: &[Vec<f64>], integrated: bool) -> Vec<f64> {
+        let rule = Densities::new(family, etas);
+        let mut intervals = std::collections::HashMap::new();
+        let mut logs = vec![0.0; etas.len()];
+        let entries = self.hidden.y.iter().zip(self.hidden.owner.outer_iter());
+        entries
+            .map(|(y, prior)| {
+                match integrated {
+                    true => logs.iter_mut().enumerate().for_each(|(h, log)| {
+                        let found = intervals.entry((h, y.to_bits()));
+                        *log = *found.or_insert_with(|| log_probability(&**family, &etas[h], rule.centres[h], *y));
+                    }),
+                    false => rule.logs(*y, &mut logs),
+                }
+                logs.iter_mut().zip(&prior).for_each(|(log, prior)| *log += prior.max(1e-300).ln());
+                let top = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                if top < LEAST { LEAST } else { top + logs.iter().map(|log| (log - top).exp()).sum::<f64>().ln() }
+            })
+            .collect()
+    }
+}
+
+/// The densities of a family with different parameters at the same value.
+struct Densities<'a> {
+    family: &'a SharedFamily,
+    etas: &'a [Vec<f64>],
+    a: Vec<f64>,
+    centres: Vec<f64>,
+}
+
+impl<'a> Densities<'a> {
+    fn new(family: &'a SharedFamily, etas: &'a [Vec<f64>]) -> Densities<'a> {
+        let mean = |eta: &Vec<f64>| {
+            let mut w = vec![0.0; eta.len()];
+            family.grad_a(eta, &mut w);
+            family.f(&w)
+        };
+        let (a, centres) = (etas.iter().map(|eta| family.a(eta)).collect(), etas.iter().map(mean).collect());
+        Densities { family, etas, a, centres }
+    }
+
+    fn logs(&self, y: f64, logs: &mut [f64]) {
+        let mut t = [0.0; 16];
+        let mut long = Vec::new();
+        let t = if self.family.l() <= t.len() {
+            &mut t[..self.family.l()]
+        } else {
+            long.resize(self.family.l(), 0.0);
+            &mut long[..]
+        };
+        self.family.t(y, t);
+        let log_h = self.family.log_h(y);
+        for ((log, eta), a) in logs.iter_mut().zip(self.etas).zip(&self.a) {
+            let inner: f64 = eta.iter().zip(t.iter()).map(|(eta, t)| eta * t).sum();
+            *log = log_h + (inner - a);
+        }
+    }
+}
+
+/// Natural parameters for each owner, or nothing if the family cannot be computed with these values.
+fn m_step(family: &SharedFamily, seen: &Owned) -> Option<Vec<Vec<f64>>> {
+    let l = family.l();
+    let mut t = Array2::zeros((seen.y.len(), l));
+    for (y, mut row) in seen.y.iter().zip(t.outer_iter_mut()) {
+        family.t(*y, row.as_slice_mut()?);
+    }
+    let (sums, weights) = (seen.owner.t().dot(&t), seen.owner.sum_axis(ndarray::Axis(0)));
+    let count = seen.y.len().max(1) as f64;
+    let average: Vec<f64> = (0..l).map(|l| t.column(l).sum() / count).collect();
+    weights
+        .iter()
+        .enumerate()
+        .map(|(h, weight)| {
+            // one row of average data, as in the training of the whole model
+            let mut w: Vec<f64> = (0..l).map(|l| (sums[[h, l]] + average[l]) / (weight + 1.0)).collect();
+            family.project(&mut w);
+            let mut eta = vec![0.0; l];
+            family.phi(&w, &mut eta);
+            eta.iter().all(|eta| eta.is_finite()).then_some(eta)
+        })
+        .collect()
+}
