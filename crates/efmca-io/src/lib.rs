@@ -1,6 +1,6 @@
-//! Files and drawings for efmca: images as scientists have them ([`image_file`]), pictures of learned
-//! causes, drawings in a terminal, figures, reports, model files, and writing files so that a reader never
-//! sees half of one.
+//! Files and drawings for efmca: images as scientists have them ([`image_file`]), tables
+//! ([`table_file`]), pictures of learned causes, drawings in a terminal, figures, reports, model files, and
+//! writing files so that a reader never sees half of one.
 
 mod error;
 mod figure;
@@ -8,6 +8,7 @@ pub mod image_file;
 mod model_file;
 mod picture;
 mod report;
+pub mod table_file;
 mod terminal;
 mod write;
 
