@@ -92,3 +92,9 @@ impl Default for TableOptions {
         }
     }
 }
+#[cfg(test)]
+mod damage_tests;
+#[cfg(test)]
+mod file_tests;
+#[cfg(test)]
+mod rule_tests;
