@@ -23,7 +23,7 @@ pub(crate) struct Records<R> {
     fields: usize,
     longest: usize,
     /// The line of the next byte, from 1.
-    line: u64,
+    next_line: u64,
     after_cr: bool,
     /// The line on which the record starts.
     start: u64,
@@ -38,7 +38,7 @@ impl<R: BufRead> Records<R> {
             ends: vec![0; 1 << 6],
             fields: 0,
             longest: memory_limit.clamp(1 << 10, LONGEST) as usize,
-            line: 1,
+            next_line: 1,
             after_cr: false,
             start: 1,
         }
@@ -85,7 +85,7 @@ impl<R: BufRead> Records<R> {
         if !self.skip_line_ends()? {
             return Ok(false);
         }
-        self.start = self.line;
+        self.start = self.next_line;
         let mut length = 0;
         loop {
             let input = self.source.fill_buf()?;
@@ -96,7 +96,7 @@ impl<R: BufRead> Records<R> {
             let ends = self.ends.get_mut(self.fields..).unwrap_or_default();
             let (result, taken, written, ended) = self.parser.read_record(input, output, ends);
             for byte in input.iter().take(taken) {
-                count_line(*byte, &mut self.line, &mut self.after_cr);
+                count_line(*byte, &mut self.next_line, &mut self.after_cr);
             }
             length += written;
             self.fields += ended;
@@ -128,7 +128,7 @@ impl<R: BufRead> Records<R> {
             }
             let ends = input.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
             for byte in input.iter().take(ends) {
-                count_line(*byte, &mut self.line, &mut self.after_cr);
+                count_line(*byte, &mut self.next_line, &mut self.after_cr);
             }
             let found = ends < input.len();
             self.source.consume(ends);
