@@ -73,13 +73,33 @@ pub enum IoError {
         /// What to do about it.
         hint: &'static str,
     },
+    /// A file does not hold a table that can be read.
+    #[error("cannot read a table from {}: {problem}; {hint}", .path.display())]
+    NotATable {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it, and where.
+        problem: String,
+        /// What to do about it.
+        hint: &'static str,
+    },
+    /// A table has no place in a file.
+    #[error("cannot write this table to {}: {problem}; {hint}", .path.display())]
+    TableCannotBeWritten {
+        /// The file.
+        path: PathBuf,
+        /// What does not fit.
+        problem: String,
+        /// What to do about it.
+        hint: &'static str,
+    },
     /// A file that exists would be overwritten.
     #[error("{} exists already; choose another name, or allow it to be overwritten", .path.display())]
     Exists {
         /// The file.
         path: PathBuf,
     },
-    /// The name of a file does not say which image format it should have.
+    /// The name of a file does not say which format it should have.
     #[error("the name {} does not say which format to write; end it in {known}", .path.display())]
     UnknownExtension {
         /// The file.

@@ -1,6 +1,6 @@
-//! Files and drawings for efmca: images as scientists have them ([`image_file`]), sounds and their
-//! spectrograms ([`sound`]), pictures of learned causes, drawings in a terminal, figures, reports, model
-//! files, and writing files so that a reader never sees half of one.
+//! Files and drawings for efmca: images as scientists have them ([`image_file`]), tables ([`table_file`]), sounds and
+//! their spectrograms ([`sound`]), pictures of learned causes, drawings in a terminal, figures, reports, model files, and
+//! writing files so that a reader never sees half of one.
 
 mod error;
 mod figure;
@@ -9,6 +9,7 @@ mod model_file;
 mod picture;
 mod report;
 pub mod sound;
+pub mod table_file;
 mod terminal;
 mod write;
 

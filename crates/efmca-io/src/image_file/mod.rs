@@ -19,17 +19,17 @@
 
 mod axes;
 mod content;
-mod fault;
+pub(crate) mod fault;
 mod fits;
-mod format;
+pub(crate) mod format;
 mod metadata;
 mod notes;
-mod npy;
-mod npz;
+pub(crate) mod npy;
+pub(crate) mod npz;
 mod png_file;
 mod quantize;
 mod reading;
-mod sample_type;
+pub(crate) mod sample_type;
 mod tiff;
 mod writing;
 

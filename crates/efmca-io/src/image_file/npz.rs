@@ -75,7 +75,12 @@ fn entry(archive: &mut Archive<'_>, name: &str, limit: u64) -> Result<Vec<u8>, F
 
 /// The bytes of an NPZ file.
 pub(crate) fn write(content: &Content<'_>) -> Result<Vec<u8>, Fault> {
-    let name = content.array.as_deref().unwrap_or("arr_0");
+    pack(content.array.as_deref(), &npy::write(content)?, &content.notes)
+}
+
+/// The bytes of an NPZ file with an array, given as those of an NPY file, and notes.
+pub(crate) fn pack(name: Option<&str>, array: &[u8], notes: &[(String, String)]) -> Result<Vec<u8>, Fault> {
+    let name = name.unwrap_or("arr_0");
     if name == NOTES || name.contains(['/', '\\']) || name.chars().any(char::is_control) {
         return Err(Fault::new(
             format!("an array cannot be called `{}`", name.escape_debug()),
@@ -92,9 +97,9 @@ pub(crate) fn write(content: &Content<'_>) -> Result<Vec<u8>, Fault> {
         archive.start_file(format!("{name}.npy"), options).map_err(|error| failed(&error))?;
         archive.write_all(bytes).map_err(|error| failed(&error))
     };
-    add(name, &npy::write(content)?)?;
-    if !content.notes.is_empty() {
-        let lines: Vec<String> = content.notes.iter().map(|(key, value)| notes::to_line(key, value)).collect();
+    add(name, array)?;
+    if !notes.is_empty() {
+        let lines: Vec<String> = notes.iter().map(|(key, value)| notes::to_line(key, value)).collect();
         add(NOTES, &npy::write_strings(&lines))?;
     }
     archive.finish().map(Cursor::into_inner).map_err(|error| failed(&error))

@@ -1,0 +1,214 @@
+//! What a field of a CSV file is.
+
+use std::borrow::Cow;
+
+/// What a field is.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Cell<'a> {
+    Missing,
+    /// A finite number.
+    Number(f64),
+    /// Anything else.
+    Odd(Oddity, Cow<'a, str>),
+}
+
+/// Why a field is no number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Oddity {
+    /// It is a word.
+    Text,
+    /// It is a number as written in Europe, 3,14.
+    DecimalComma,
+    /// It is a number with signs between its thousands, 1,234,567.
+    Thousands,
+    /// A comma stands before the last three digits, 1,234: it can be either of the above.
+    Comma,
+    /// It is infinite.
+    Infinite,
+    /// It is a number beyond the range of a double.
+    TooLarge,
+}
+
+impl Oddity {
+    /// Whether it was meant as a number.
+    pub(crate) fn is_numeric(self) -> bool {
+        self != Self::Text
+    }
+
+    /// What is wrong with the cell, after its text, and what to do about it.
+    pub(crate) fn explained(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Text => (
+                "is no number, unlike most cells of the column",
+                "correct it, or add it to the markers of missing values",
+            ),
+            Self::DecimalComma => (
+                "has a decimal comma",
+                "write 3.14 and not 3,14, for example by exporting the table with decimal points",
+            ),
+            Self::Thousands => (
+                "has signs between its thousands",
+                "write 1234567 and not 1,234,567, for example by exporting the table without separators of thousands",
+            ),
+            Self::Comma => (
+                "has a comma, which may stand for a decimal point or between thousands",
+                "write 1.234 or 1234, for example by exporting the table with decimal points and without separators of \
+                 thousands",
+            ),
+            Self::Infinite => ("is infinite", "give a finite number, or add it to the markers of missing values"),
+            Self::TooLarge => (
+                "is larger than the largest double, about 1.8e308",
+                "use a larger unit, or add it to the markers of missing values",
+            ),
+        }
+    }
+}
+
+/// The texts that stand for a missing value.
+pub(crate) struct Markers(Vec<String>);
+
+impl Markers {
+    pub(crate) fn new(markers: &[String]) -> Self {
+        Self(markers.iter().map(|marker| marker.trim().to_owned()).collect())
+    }
+
+    fn has(&self, text: &str) -> bool {
+        text.is_empty() || self.0.iter().any(|marker| marker == text)
+    }
+}
+
+/// The text of a field without spaces around it. Bytes that are not UTF-8 are taken for Latin-1, which
+/// keeps different words different.
+pub(crate) fn text_of(field: &[u8]) -> Cow<'_, str> {
+    match str::from_utf8(field) {
+        Ok(text) => Cow::Borrowed(text.trim()),
+        Err(_) => Cow::Owned(field.iter().copied().map(char::from).collect::<String>().trim().to_owned()),
+    }
+}
+
+/// What a field is.
+pub(crate) fn classify<'a>(field: &'a [u8], markers: &Markers) -> Cell<'a> {
+    let text = text_of(field);
+    // Markers come first, as they may be numbers: -999.
+    if markers.has(&text) {
+        return Cell::Missing;
+    }
+    match text.parse::<f64>() {
+        Ok(number) if number.is_finite() => Cell::Number(number),
+        Ok(number) if number.is_nan() => Cell::Missing,
+        Ok(_) if text.bytes().any(|byte| byte.is_ascii_digit()) => Cell::Odd(Oddity::TooLarge, text),
+        Ok(_) => Cell::Odd(Oddity::Infinite, text),
+        Err(_) => Cell::Odd(oddity_of(&text), text),
+    }
+}
+
+/// What a text that is no number for Rust may have been meant as.
+fn oddity_of(text: &str) -> Oddity {
+    let unsigned = text.strip_prefix(['+', '-', '−']).unwrap_or(text);
+    if unsigned == "∞" {
+        return Oddity::Infinite;
+    }
+    // The shortest are 1,5 and ,5.
+    if !unsigned.starts_with(|letter: char| letter.is_ascii_digit() || letter == ',') {
+        return Oddity::Text;
+    }
+    let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let mantissa = match unsigned.split_once(['e', 'E']) {
+        Some((mantissa, power)) if digits(power.strip_prefix(['+', '-']).unwrap_or(power)) => mantissa,
+        Some(_) => return Oddity::Text,
+        None => unsigned,
+    };
+    if let Some((whole, fraction)) = mantissa.split_once(',')
+        && digits(fraction)
+    {
+        if digits(whole) && whole.len() <= 3 && fraction.len() == 3 && mantissa.len() == unsigned.len() {
+            // 0,123 cannot be a thousand.
+            return if whole.starts_with('0') { Oddity::DecimalComma } else { Oddity::Comma };
+        }
+        if whole.is_empty() || digits(whole) || grouped(whole, &['.', '\'', '’', ' ', '\u{a0}', '\u{202f}', '\u{2009}'])
+        {
+            return Oddity::DecimalComma;
+        }
+    }
+    let whole = match mantissa.rsplit_once('.') {
+        Some((whole, fraction)) if digits(fraction) && whole.contains([',', '\'', '’', ' ', '\u{a0}', '\u{202f}']) => {
+            whole
+        }
+        _ => mantissa,
+    };
+    if grouped(whole, &[',', '.', '\'', '’', ' ', '\u{a0}', '\u{202f}', '\u{2009}']) {
+        return Oddity::Thousands;
+    }
+    Oddity::Text
+}
+
+/// Whether digits are in groups of three, with one of these signs between them, always the same.
+fn grouped(text: &str, separators: &[char]) -> bool {
+    let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    separators.iter().any(|separator| {
+        let mut groups = text.split(*separator);
+        let first = groups.next().is_some_and(|first| (1..=3).contains(&first.len()) && digits(first));
+        let mut more = groups.peekable();
+        first && more.peek().is_some() && more.all(|group| group.len() == 3 && digits(group))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table_file::TableOptions;
+
+    fn cell(text: &str) -> Cell<'_> {
+        classify(text.as_bytes(), &Markers::new(&TableOptions::default().missing))
+    }
+
+    #[test]
+    fn table_numbers_are_read_as_they_are() {
+        for (text, number) in
+            [("1", 1.0), (" -2.5 ", -2.5), ("+3", 3.0), (".5", 0.5), ("1e-3", 1e-3), ("6.02E23", 6.02e23), ("-0", 0.0)]
+        {
+            assert_eq!(cell(text), Cell::Number(number), "{text}");
+        }
+    }
+
+    #[test]
+    fn table_markers_are_missing() {
+        for text in ["", "  ", "NA", " N/A", "NaN", "nan", "null", "NULL", "?", "-", "NAN", "-nan"] {
+            assert_eq!(cell(text), Cell::Missing, "{text:?}");
+        }
+        assert_eq!(classify(b"-999", &Markers::new(&["-999".to_owned()])), Cell::Missing);
+        assert!(matches!(classify(b"NA", &Markers::new(&[])), Cell::Odd(Oddity::Text, _)));
+    }
+
+    #[test]
+    fn table_oddities_are_told_apart() {
+        use Oddity::{Comma, DecimalComma, Infinite, Text, Thousands, TooLarge};
+        let cases = [
+            (
+                Text,
+                vec!["a", "1a", "1,2,3", "1,2,", "2024-01-05", "12:30", "1.2.3", "192.168.0.1", "1 2", "1e", "1e5x"],
+            ),
+            (
+                DecimalComma,
+                vec!["3,14", "-3,14", ",5", "1,5e-3", "1.234,56", "1.234.567,8", "1 234,5", "1234,567", "0,125"],
+            ),
+            (Thousands, vec!["1,234,567", "1,234.5", "1.234.567", "1'234", "1 234 567", "-12,345,678.9"]),
+            (Comma, vec!["1,234", "-12,345"]),
+            (Infinite, vec!["inf", "-inf", "Infinity", "INF", "∞", "-∞"]),
+            (TooLarge, vec!["1e999", "-1e400"]),
+        ];
+        for (wanted, texts) in cases {
+            for text in texts {
+                assert_eq!(cell(text), Cell::Odd(wanted, text.into()), "{text}");
+            }
+            let (problem, hint) = wanted.explained();
+            assert!(!problem.is_empty() && !hint.is_empty());
+        }
+    }
+
+    #[test]
+    fn table_text_that_is_not_utf8_stays_different() {
+        assert_eq!(text_of(b" M\xfctze"), "Mütze");
+        assert_ne!(text_of(b"M\xfctze"), text_of(b"M\xf6tze"));
+    }
+}

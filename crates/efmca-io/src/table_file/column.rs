@@ -1,0 +1,207 @@
+//! What is known of a column while its cells are read, and what it is in the end.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::Kind;
+use super::cell::{Cell, Oddity};
+use super::trouble::shown;
+use crate::image_file::fault::Fault;
+
+/// Columns of text with more labels are names, ids or remarks, and have no place in a table of numbers.
+const MOST_LABELS: usize = 50;
+
+/// What a NaN begins with that stands for a label; its number follows. Arithmetic makes no such NaN.
+const LABEL: u64 = 0x7ffc_0000_0000_0000;
+
+/// A column, while the file is read.
+///
+/// Whether a column holds numbers or labels is only known at its last cell, so that a label goes to
+/// the array of values as a NaN with the number of the label in it. Of labels only as many are kept as
+/// a column may have.
+#[derive(Default)]
+pub(crate) struct Column {
+    numbers: u64,
+    /// Cells that were meant as numbers, but cannot be read as such.
+    odd_numbers: u64,
+    texts: u64,
+    first_odd: Option<Odd>,
+    labels: Vec<String>,
+    positions: HashMap<String, u64>,
+    too_many: bool,
+}
+
+struct Odd {
+    line: u64,
+    oddity: Oddity,
+    text: String,
+}
+
+/// What becomes of a column.
+pub(crate) enum Fate {
+    Kept {
+        kind: Kind,
+        codes: Codes,
+        remark: Option<String>,
+    },
+    /// With the reason.
+    LeftOut(String),
+}
+
+impl Column {
+    /// The value for a cell on this line.
+    pub(crate) fn push(&mut self, cell: Cell<'_>, line: u64) -> f64 {
+        let (oddity, text) = match cell {
+            Cell::Missing => return f64::NAN,
+            Cell::Number(number) => {
+                self.numbers += 1;
+                return number;
+            }
+            Cell::Odd(oddity, text) => (oddity, text),
+        };
+        match oddity.is_numeric() {
+            true => self.odd_numbers += 1,
+            false => self.texts += 1,
+        }
+        if self.first_odd.is_none() {
+            self.first_odd = Some(Odd { line, oddity, text: text.clone().into_owned() });
+        }
+        if self.too_many {
+            return f64::NAN;
+        }
+        if let Some(position) = self.positions.get(text.as_ref()) {
+            return f64::from_bits(LABEL | position);
+        }
+        if self.labels.len() == MOST_LABELS {
+            self.too_many = true;
+            self.labels = Vec::new();
+            self.positions = HashMap::new();
+            return f64::NAN;
+        }
+        let position = self.labels.len() as u64;
+        self.labels.push(text.clone().into_owned());
+        self.positions.insert(text.into_owned(), position);
+        f64::from_bits(LABEL | position)
+    }
+
+    /// What the column is; `cells` are its values as [`Self::push`] made them.
+    pub(crate) fn finish(&self, name: &str, cells: impl Iterator<Item = f64>) -> Result<Fate, Fault> {
+        let name = shown(name);
+        let odd = self.odd_numbers + self.texts;
+        let all = self.numbers + odd;
+        if all == 0 {
+            return Ok(Fate::LeftOut(format!("column {name} holds no value and was left out")));
+        }
+        let Some(first) = &self.first_odd else {
+            return Ok(Fate::Kept { kind: Kind::Number, codes: Codes::default(), remark: None });
+        };
+        let example = format!("{} on line {}", shown(&first.text), first.line);
+        // Four of five cells that are numbers, or were meant as such, make a column of numbers.
+        if (self.numbers + self.odd_numbers) * 5 >= all * 4 {
+            let (problem, hint) = first.oddity.explained();
+            let text = shown(&first.text);
+            return Err(Fault::new(
+                format!(
+                    "line {}, column {name}: {text} {problem} ({} of the {all} cells with a value are numbers)",
+                    first.line, self.numbers
+                ),
+                hint,
+            ));
+        }
+        let left_out = || {
+            let numbers = match self.numbers {
+                0 => String::new(),
+                numbers => format!("; {numbers} of its {all} cells with a value are numbers"),
+            };
+            Fate::LeftOut(format!(
+                "column {name} holds text with more than {MOST_LABELS} labels, such as {example}, and was left out{numbers}"
+            ))
+        };
+        if self.too_many {
+            return Ok(left_out());
+        }
+        let mut numbers = BTreeSet::new();
+        if self.numbers > 0 {
+            for number in cells.filter(|value| !value.is_nan()) {
+                numbers.insert(key_of(number));
+                if numbers.len() + self.labels.len() > MOST_LABELS {
+                    return Ok(left_out());
+                }
+            }
+        } else if let Some((labels, of_labels)) = answers(&self.labels) {
+            let remark = labels_remark(&name, &labels, "coded");
+            let codes = Codes { of_labels, of_numbers: HashMap::new() };
+            return Ok(Fate::Kept { kind: Kind::Labels(labels), codes, remark: Some(remark) });
+        }
+        // Numbers among labels are labels, too: their shortest text.
+        let label_of = |key: u64| f64::from_bits(key).to_string();
+        let mut labels: Vec<String> =
+            self.labels.iter().cloned().chain(numbers.iter().copied().map(label_of)).collect();
+        labels.sort_unstable();
+        let code = |label: &String| labels.binary_search(label).map_or(f64::NAN, |position| position as f64);
+        let codes = Codes {
+            of_labels: self.labels.iter().map(code).collect(),
+            of_numbers: numbers.iter().map(|key| (*key, code(&label_of(*key)))).collect(),
+        };
+        let remark = labels_remark(&name, &labels, "coded in sorted order");
+        Ok(Fate::Kept { kind: Kind::Labels(labels), codes, remark: Some(remark) })
+    }
+}
+
+/// What tells numbers apart: 0 and -0 are the same.
+fn key_of(number: f64) -> u64 {
+    (number + 0.0).to_bits()
+}
+
+/// What the cells of a column become.
+#[derive(Default)]
+pub(crate) struct Codes {
+    /// By the position of the label; empty in a column of numbers.
+    of_labels: Vec<f64>,
+    /// Where there are numbers among labels.
+    of_numbers: HashMap<u64, f64>,
+}
+
+impl Codes {
+    /// Whether all values stay as they are.
+    pub(crate) fn is_identity(&self) -> bool {
+        self.of_labels.is_empty()
+    }
+
+    /// The value that stays in the table.
+    pub(crate) fn apply(&self, value: f64) -> f64 {
+        if self.is_identity() {
+            return value;
+        }
+        if !value.is_nan() {
+            return self.of_numbers.get(&key_of(value)).copied().unwrap_or(f64::NAN);
+        }
+        let bits = value.to_bits();
+        let position = usize::try_from(bits ^ LABEL).ok().filter(|_| bits & LABEL == LABEL);
+        position.and_then(|position| self.of_labels.get(position)).copied().unwrap_or(f64::NAN)
+    }
+}
+
+/// The two answers and the value of each label, if all labels are answers of one sort.
+fn answers(labels: &[String]) -> Option<(Vec<String>, Vec<f64>)> {
+    const SORTS: [[[&str; 2]; 2]; 2] = [[["no", "n"], ["yes", "y"]], [["false", "f"], ["true", "t"]]];
+    SORTS.iter().find_map(|[negative, positive]| {
+        let value = |label: &String| {
+            let is = |words: &[&str; 2]| words.iter().any(|word| word.eq_ignore_ascii_case(label));
+            if is(positive) { Some(1.0) } else { is(negative).then_some(0.0) }
+        };
+        let values = labels.iter().map(value).collect::<Option<Vec<f64>>>()?;
+        let short = labels.iter().all(|label| label.len() == 1);
+        let word = |words: &[&str; 2]| words[usize::from(short)].to_owned();
+        Some((vec![word(negative), word(positive)], values))
+    })
+}
+
+fn labels_remark(name: &str, labels: &[String], how: &str) -> String {
+    const MOST: usize = 6;
+    let mut list: Vec<String> =
+        labels.iter().take(MOST).enumerate().map(|(code, label)| format!("{} = {code}", shown(label))).collect();
+    if labels.len() > MOST {
+        list.push("…".to_owned());
+    }
+    format!("column {name} holds {} labels, {how}: {}", labels.len(), list.join(", "))
+}

@@ -1,0 +1,100 @@
+//! Tables as people have them: CSV (plain or packed with gzip), NPY and NPZ.
+//!
+//! [`read_table`] makes an array of numbers of a file: numbers stay as they are, cells without a value
+//! become NaN, columns of words are coded as whole numbers. What it had to decide stands in the
+//! remarks; what it cannot decide is an error that says where. [`write_table`] makes a file.
+//!
+//! ```
+//! use efmca_io::table_file::{Kind, TableOptions, read_table, write_table};
+//! use ndarray::array;
+//!
+//! let folder = tempfile::tempdir()?;
+//! let path = folder.path().join("people.csv");
+//! std::fs::write(&path, "age,smokes\n41,no\n,yes\n23,no\n")?;
+//! let table = read_table(&path, &TableOptions::default())?;
+//! assert_eq!(table.names, ["age", "smokes"]);
+//! assert_eq!(table.values[[2, 0]], 23.0);
+//! assert!(table.values[[1, 0]].is_nan());
+//! assert_eq!(table.kinds[1], Kind::Labels(vec!["no".into(), "yes".into()]));
+//!
+//! let copy = folder.path().join("numbers.csv");
+//! write_table(&copy, &table.names, table.values.view(), false)?;
+//! assert_eq!(std::fs::read_to_string(&copy)?, "age,smokes\n41,0\n,1\n23,0\n");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod arrays;
+mod cell;
+mod column;
+mod csv_text;
+mod guess;
+mod names;
+mod reading;
+mod records;
+mod signature;
+mod trouble;
+mod writing;
+
+pub use reading::read_table;
+pub use writing::{check_table_place, write_table};
+
+use ndarray::Array2;
+
+/// A table that was read.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Table {
+    /// A name for each column: that of the file, or `column 1`, `column 2`, … where it has none.
+    pub names: Vec<String>,
+    /// The values by row and column; NaN where there is none. All others are finite.
+    pub values: Array2<f64>,
+    /// What the values of each column were in the file.
+    pub kinds: Vec<Kind>,
+    /// What the user should know: columns that were left out, labels that were coded.
+    pub remarks: Vec<String>,
+}
+
+/// What the values of a column were in the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Kind {
+    /// Numbers, as they are.
+    Number,
+    /// Words: the value is the position in this list, from 0. The list is sorted, but for answers like
+    /// `no` and `yes`, where 1 is the positive one.
+    Labels(Vec<String>),
+}
+
+/// How a table is read.
+#[derive(Debug, Clone)]
+pub struct TableOptions {
+    /// The byte between the fields of a CSV file; by default a comma, a semicolon or a tab, whichever
+    /// cuts the first lines into the same number of fields.
+    pub delimiter: Option<u8>,
+    /// Whether the first line of a CSV file holds names. By default it does if it has text in a column
+    /// that holds numbers below, or if it is all text without repetition.
+    pub header: Option<bool>,
+    /// The texts that stand for a missing value in a CSV file, compared letter by letter without spaces
+    /// around them. An empty cell is always missing, and so is what reads as a number but is none (`nan`).
+    pub missing: Vec<String>,
+    /// The largest number of bytes for the values; 4 GiB by default.
+    pub memory_limit: u64,
+}
+
+impl Default for TableOptions {
+    fn default() -> Self {
+        const MISSING: [&str; 9] = ["", "NA", "N/A", "NaN", "nan", "null", "NULL", "?", "-"];
+        Self {
+            delimiter: None,
+            header: None,
+            missing: MISSING.iter().map(|marker| (*marker).to_owned()).collect(),
+            memory_limit: 4 << 30,
+        }
+    }
+}
+#[cfg(test)]
+mod damage_tests;
+#[cfg(test)]
+mod file_tests;
+#[cfg(test)]
+mod rule_tests;

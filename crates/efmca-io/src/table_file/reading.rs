@@ -1,0 +1,110 @@
+//! Opening files and finding out what they hold.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Cursor, ErrorKind, Read};
+use std::path::Path;
+
+use flate2::bufread::MultiGzDecoder;
+
+use super::trouble::Trouble;
+use super::{Table, TableOptions, arrays, csv_text, signature};
+use crate::IoError;
+use crate::error::hint_for_reading;
+use crate::image_file::fault::{Fault, TOO_LARGE};
+use crate::image_file::format::{Format, Location};
+
+/// How much of a file is looked at to find out what it is.
+const HEAD: u64 = 256 << 10;
+
+/// What files packed with gzip begin with.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+
+/// Reads a table; the content of the file decides on its format, not its name.
+///
+/// - CSV: fields between commas, semicolons or tabs, in quotation marks where needed. Blank lines are
+///   skipped. Numbers have decimal points and no separators of thousands. A column of words with up to
+///   50 labels is coded from 0 in sorted order, `no`/`yes` and `false`/`true` (or their first letters,
+///   in any case) as 0 and 1; columns with more labels, and those without any value, are left out. In a
+///   column with less than four numbers to one word, numbers are labels, too, and stand for
+///   themselves in their shortest form (`007` is `7`).
+/// - NPY and NPZ: an array with rows and columns; one axis is a column, and axes beyond the second are
+///   put together with it. `file.npz:name` is the array `name` of an NPZ file.
+///
+/// Files packed with gzip are unpacked. Of a CSV file only the values are in memory, of the others the
+/// bytes, too.
+///
+/// # Errors
+///
+/// [`IoError::Read`] if the file cannot be read, [`IoError::NotATable`] if it is no table, if its lines
+/// differ in the number of fields, if there is a cell that cannot be read in a column of numbers, or if it
+/// needs too much memory; [`IoError::Setting`] if the delimiter cannot be one.
+pub fn read_table(path: &Path, options: &TableOptions) -> Result<Table, IoError> {
+    if let Some(delimiter) = options.delimiter.filter(|byte| matches!(byte, b'"' | b'\r' | b'\n' | 0) || *byte > 127) {
+        return Err(IoError::Setting {
+            what: "the delimiter of the table",
+            value: format!("`{}`", char::from(delimiter).escape_debug()),
+            hint: "use a comma, a semicolon, a tab or another ASCII character that is no quotation mark or line end",
+        });
+    }
+    let location = Location::of(path);
+    let failed = |source: std::io::Error| Trouble::Io(source).when_reading(&location.file, false);
+    let file = File::open(&location.file).map_err(failed)?;
+    let metadata = file.metadata().map_err(failed)?;
+    if metadata.is_dir() {
+        let source: std::io::Error = ErrorKind::IsADirectory.into();
+        return Err(IoError::Read { path: location.file, hint: hint_for_reading(source.kind()), source });
+    }
+    // Pipes and devices have no size.
+    let size = Some(metadata.len()).filter(|_| metadata.is_file());
+    let source = BufReader::with_capacity(1 << 16, file);
+    decode(source, size, location.array.as_deref(), options)
+        .map_err(|(trouble, packed)| trouble.when_reading(path, packed))
+}
+
+/// The table in a file, or what is wrong and whether the file is packed.
+pub(crate) fn decode(
+    mut source: impl BufRead,
+    size: Option<u64>,
+    array: Option<&str>,
+    options: &TableOptions,
+) -> Result<Table, (Trouble, bool)> {
+    let mut start = Vec::new();
+    source.by_ref().take(GZIP.len() as u64).read_to_end(&mut start).map_err(|error| (error.into(), false))?;
+    let packed = start == GZIP;
+    let source = Cursor::new(start).chain(source);
+    let table = if packed {
+        decode_plain(BufReader::with_capacity(1 << 16, MultiGzDecoder::new(source)), None, array, options)
+    } else {
+        decode_plain(source, size, array, options)
+    };
+    table.map_err(|trouble| (trouble, packed))
+}
+
+fn decode_plain(
+    mut source: impl BufRead,
+    size: Option<u64>,
+    array: Option<&str>,
+    options: &TableOptions,
+) -> Result<Table, Trouble> {
+    let mut head = Vec::new();
+    source.by_ref().take(HEAD).read_to_end(&mut head)?;
+    signature::refuse_others(&head)?;
+    let format = Format::of_bytes(&head);
+    if let Some(name) = array.filter(|_| format != Some(Format::Npz)) {
+        return Err(Fault::new(
+            format!("it is no NPZ file, and has no array `{}`", name.escape_debug()),
+            "leave out the colon and the name after it",
+        )
+        .into());
+    }
+    let Some(format) = format else {
+        let whole = (head.len() as u64) < HEAD;
+        return csv_text::read(&head, source, whole, size, options);
+    };
+    let limit = options.memory_limit;
+    source.take(limit.saturating_add(1).saturating_sub(head.len() as u64)).read_to_end(&mut head)?;
+    if head.len() as u64 > limit {
+        return Err(Fault::new(format!("it has more than the {limit} bytes allowed"), TOO_LARGE).into());
+    }
+    Ok(arrays::read(&head, format, array, limit)?)
+}
