@@ -1,4 +1,4 @@
-//! What people do with images and models: cleaning noisy images, making noisy ones to test with, and measuring how near
+//! What people do with data and models: naming noise, choosing the number of causes, cleaning noisy images, making noisy ones to test with, and measuring how near
 //! an estimate comes to the truth. Nothing of the model's mathematics is here.
 
 mod blur;
@@ -8,6 +8,7 @@ pub mod denoise;
 mod merge;
 pub mod noise;
 pub mod quality;
+pub mod select;
 mod start;
 mod suitable;
 
