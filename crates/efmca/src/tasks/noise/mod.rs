@@ -180,7 +180,7 @@ impl NoiseType {
         Ok(Ranking::new(trials, refused, values.kind, &split, self.h))
     }
 
-    fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         if !(self.hidden > 0.0 && self.hidden < 0.9) {
             return Err(Error::setting("hidden share", self.hidden, "it must lie between 0 and 0.9"));
         }
@@ -228,13 +228,11 @@ impl NoiseType {
             }
             told.1 = told.0 + contenders.len() * (self.restarts + 1 - round);
             for index in contenders {
-                let last = round == self.restarts;
-                if !(last && index == first) {
-                    let from = last.then_some(&model);
-                    // a start that fails says nothing about the ones that did not
-                    if let Ok(trained) = self.train(&trials[index].candidate, split, whole, round as u64, from) {
-                        trials[index].add(trained);
-                    }
+                // in the last round the one in front goes on, too: the others must not win by more iterations
+                let from = (round == self.restarts).then_some(&model);
+                // a start that fails says nothing about the ones that did not
+                if let Ok(trained) = self.train(&trials[index].candidate, split, whole, round as u64, from) {
+                    trials[index].add(trained);
                 }
                 told.0 += 1;
                 let step = Step { done: trials[index].candidate.name(), trainings: told };
