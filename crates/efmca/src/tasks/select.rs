@@ -136,7 +136,7 @@ impl Select {
             && source.values().iter().all(|value| value.fract() == 0.0);
         let mut found = Vec::new();
         for (done, h) in causes.iter().enumerate() {
-            let settings = NoiseType { h: *h, ..self.settings.clone() };
+            let settings = self.settings.clone().with_causes(*h);
             let mut best: Option<crate::Fit> = None;
             for start in 0..self.settings.restarts as u64 {
                 let em = settings.em(&*split.seen).families(self.families.clone());

@@ -103,6 +103,11 @@ impl NoiseType {
         NoiseType { h, families: None, restarts: 3, iterations: 60, hidden: 0.1, seed: 0 }
     }
 
+    /// The same settings for models with `h` causes.
+    pub(crate) fn with_causes(self, h: usize) -> NoiseType {
+        NoiseType { h, ..self }
+    }
+
     /// Ranks these families only, as `family` reads them; `weibull` or `gamma:k=?` leaves a known parameter to be found.
     pub fn families<S: Into<String>>(mut self, specs: impl IntoIterator<Item = S>) -> NoiseType {
         self.families = Some(specs.into_iter().map(Into::into).collect());
