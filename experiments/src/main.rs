@@ -6,6 +6,7 @@ mod bars;
 mod cleaning;
 mod exponential;
 mod large_bars;
+mod noise_images;
 mod noise_synthetic;
 mod output;
 mod poisson;
@@ -34,6 +35,8 @@ enum Experiment {
     LargeBars(large_bars::Settings),
     /// House with exponential noise (Sec. 7.2.3): three noise models and the tool's own settings.
     Exponential(exponential::Settings),
+    /// Noise types of images (Sec. 7.2.2): three models on images with three kinds of noise.
+    NoiseImages(noise_images::Settings),
     /// Data drawn from a model of each family: is its noise named correctly?
     NoiseSynthetic(noise_synthetic::Settings),
     /// Zero-shot denoising of photon-limited images (Sec. 7.2.3), next to the printed table.
@@ -48,6 +51,7 @@ fn main() -> ExitCode {
         Experiment::Bars(settings) => bars::run(settings, &arguments.out),
         Experiment::Exponential(settings) => exponential::run(settings, &arguments.out),
         Experiment::LargeBars(settings) => large_bars::run(settings, &arguments.out),
+        Experiment::NoiseImages(settings) => noise_images::run(settings, &arguments.out),
         Experiment::NoiseSynthetic(settings) => noise_synthetic::run(settings, &arguments.out),
         Experiment::Poisson(settings) => poisson::run(settings, &arguments.out),
         Experiment::Speed(settings) => speed::run(settings, &arguments.out),

@@ -233,13 +233,16 @@ pub fn candidates(values: &Values) -> (Vec<Candidate>, Vec<Refusal>) {
 /// A family by its name alone, and with each of its optional known parameters that can be found.
 fn specs(entry: &Entry) -> Vec<String> {
     if entry.name == "hurdle" {
-        // all that may stand above zeros, unless parts of it would have to be searched for twice
-        let positive = entries().iter().filter(|inner| inner.known.iter().filter(|known| known.required).count() < 2);
-        return positive
-            .filter(|inner| inner.name != "hurdle" && inner.name != "zero-truncated-poisson")
-            .map(|inner| format!("hurdle-{}", inner.name))
-            .filter(|spec| family(spec).is_ok() || family(&format!("{spec}:k=2")).is_ok())
-            .collect();
+        // all that may stand above zeros; two parameters of it to be found would be too many
+        let fits = |inner: &&Entry| {
+            let required = inner.known.iter().filter(|known| known.required).count();
+            let example = inner.examples.first().map(|example| family(&format!("hurdle-{example}")));
+            inner.name != "hurdle" && required < 2 && example.is_some_and(|example| example.is_ok())
+        };
+        let above = entries().iter().filter(fits).flat_map(specs);
+        // one family, two names
+        let poisson = |spec: String| if spec == "zero-truncated-poisson" { "poisson".into() } else { spec };
+        return above.map(|spec| format!("hurdle-{}", poisson(spec))).collect();
     }
     let optional = entry.known.iter().filter(|known| !known.required && !matches!(known.search, Search::No));
     std::iter::once(entry.name.to_string())

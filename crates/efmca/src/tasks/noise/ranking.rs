@@ -6,6 +6,11 @@ use crate::model::Model;
 
 /// Differences below this many standard errors are ties.
 const ERRORS: f64 = 2.0;
+/// Trainings that end further apart than this, in nats a row, ended in different optima, which says nothing about families.
+const MOST_LUCK: f64 = 0.01;
+/// Differences of the criterion below this many nats in all do not justify another parameter: it takes that much to be
+/// sure, and trainings end as far apart.
+const SLACK: f64 = 6.0;
 
 /// One family in a ranking.
 #[derive(Debug, Clone)]
@@ -33,6 +38,10 @@ pub struct Ranked {
     pub parameters: usize,
     /// The trained model.
     pub model: Model,
+    /// Rows that the criterion counts.
+    rows: f64,
+    /// How far the bounds of its two best trainings are apart, for a row.
+    bound_luck: f64,
 }
 
 /// Families in the order in which they explain the data.
@@ -65,6 +74,8 @@ impl Ranking {
             };
             order(a).0.cmp(&order(b).0).then(order(a).1.total_cmp(&order(b).1))
         });
+        let rows = ranked[0].rows;
+        simplest_first(&mut ranked, SLACK / rows.max(1.0));
         Ranking { ranked, refused, kind, entries, h }
     }
 
@@ -95,7 +106,7 @@ impl Ranking {
             (false, _) => {
                 text += &format!(
                     ". The data cannot tell it from {}: the difference is within what chance and the starts make, and {name} \
-                     has the best Bayesian information criterion.",
+                     has the best Bayesian information criterion, or needs fewer parameters for the same.",
                     ties.join(", ")
                 );
                 if let Some(lead) = lead {
@@ -128,17 +139,39 @@ fn describe(trial: Trial, kind: Kind, split: &Split, (first, first_luck): (&supe
         bound,
         bic,
         parameters,
+        rows,
+        bound_luck: luck_of(&trial.bounds, &trial.bounds),
         family: trial.best.family,
         model: trial.best.fit.model,
     }
 }
 
+/// Of ties that the criterion hardly tells apart, the one with the fewest parameters comes first: a family with one more that
+/// contains it cannot be worse by much, whatever made the data.
+fn simplest_first(ranked: &mut [Ranked], slack: f64) {
+    let Some(bic) = ranked[0].bic else { return };
+    let luck = ranked[0].bound_luck.min(MOST_LUCK);
+    let near = |one: &Ranked| {
+        one.tied && one.bic.is_some_and(|other| bic - other <= slack.max(luck).max(one.bound_luck.min(MOST_LUCK)))
+    };
+    let simplest =
+        (0..ranked.len()).filter(|index| near(&ranked[*index])).min_by_key(|index| ranked[*index].parameters);
+    if let Some(simplest) = simplest {
+        ranked[..=simplest].rotate_right(1);
+    }
+}
+
 /// What the choice of starts makes: the difference between the scores of the two trainings with the highest bounds.
 fn luck(trial: &Trial) -> f64 {
-    let mut order: Vec<usize> = (0..trial.bounds.len()).collect();
-    order.sort_by(|a, b| trial.bounds[*b].total_cmp(&trial.bounds[*a]));
+    luck_of(&trial.bounds, &trial.held_out)
+}
+
+/// The difference between the values of the two trainings with the highest bounds.
+fn luck_of(bounds: &[f64], values: &[f64]) -> f64 {
+    let mut order: Vec<usize> = (0..bounds.len()).collect();
+    order.sort_by(|a, b| bounds[*b].total_cmp(&bounds[*a]));
     match order[..] {
-        [first, second, ..] => (trial.held_out[first] - trial.held_out[second]).abs(),
+        [first, second, ..] => (values[first] - values[second]).abs(),
         _ => 0.0,
     }
 }
