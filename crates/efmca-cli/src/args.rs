@@ -6,6 +6,7 @@ use clap::{Parser, Subcommand};
 use efmca_io::image_file::SampleType;
 
 use crate::clean_args::{ApplyArgs, DenoiseArgs, InpaintArgs};
+use crate::noise_args::{NoiseTypeArgs, SelectArgs};
 
 /// Maximal causes analysis with noise from any exponential family: finds the hidden causes of data,
 /// where of the active causes the strongest one decides each value.
@@ -27,7 +28,11 @@ const EXAMPLES: &str = "Examples:
   efmca denoise noisy.tif -o clean.tif --noise poisson --report clean.html
                                  a clean image, learned from the noisy one alone
   efmca inpaint holes.tif -o whole.tif --noise poisson --mask holes.png
-                                 missing pixels filled in";
+                                 missing pixels filled in
+  efmca noise-type counts.npy    what noise an image, a sound or a table has
+  efmca noise-type patients.csv  a family for each column of a table
+  efmca select counts.npy --family poisson --components 5,10,20,40
+                                 how many causes there are";
 
 /// The commands.
 #[derive(Debug, Subcommand)]
@@ -46,6 +51,10 @@ pub(crate) enum Command {
     Inpaint(InpaintArgs),
     /// Cleans an image with a model that was learned from another one.
     Apply(ApplyArgs),
+    /// Says what noise an image, a sound or a table has.
+    NoiseType(NoiseTypeArgs),
+    /// Says how many causes data have.
+    Select(SelectArgs),
 }
 
 /// What `efmca demo` can be told.

@@ -149,7 +149,7 @@ impl From<QualityArg> for Quality {
     }
 }
 
-fn patch_size(text: &str) -> Result<(usize, usize), String> {
+pub(crate) fn patch_size(text: &str) -> Result<(usize, usize), String> {
     let number = |text: &str| match text.trim().parse::<usize>() {
         Ok(number) if number > 0 => Ok(number),
         _ => Err(format!("`{text}` is no number of pixels; write 20 or 16x24")),

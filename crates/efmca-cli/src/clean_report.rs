@@ -121,7 +121,9 @@ impl Page<'_> {
         let causes = self.model.map(|model| causes(model, self.patch)).transpose()?;
         let curve = self.learned.map_or(Vec::new(), |learned| learned.history.iter().map(|step| step.bound).collect());
         let title = files.output.file_name().map_or("efmca".into(), |name| name.to_string_lossy().into_owned());
-        Report { title, summary, pictures, causes, curve }.write(path, files.force).map_err(Failure::work)
+        Report { title, summary, pictures, causes, curve, ..Report::default() }
+            .write(path, files.force)
+            .map_err(Failure::work)
     }
 }
 

@@ -10,7 +10,12 @@ mod corrupt;
 mod demo;
 mod failure;
 mod families;
+mod input;
+mod noise_args;
+mod noise_report;
+mod noise_type;
 mod progress;
+mod select;
 mod show;
 
 use std::io::Write;
@@ -31,6 +36,8 @@ fn main() -> ExitCode {
         Command::Denoise(denoise) => clean::denoise(denoise),
         Command::Inpaint(inpaint) => clean::inpaint(inpaint),
         Command::Apply(apply) => clean::apply(apply),
+        Command::NoiseType(noise) => noise_type::run(noise),
+        Command::Select(select) => select::run(select),
     };
     let failure = match result {
         Ok(()) | Err(Failure::OutputClosed) => return ExitCode::SUCCESS,

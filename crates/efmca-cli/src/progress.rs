@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use efmca::em::Progress;
+use efmca::tasks::noise::Step;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::clean_args::LogFormat;
@@ -66,6 +67,29 @@ impl Watch {
                 ("iterations", progress.iterations.into()),
                 ("bound", progress.bound.into()),
                 ("active", active.into()),
+                ("seconds", seconds.into()),
+                ("seconds_left", left.into()),
+            ],
+        );
+        if self.stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    /// One of several trainings is done.
+    pub(crate) fn step(&mut self, step: &Step) -> ControlFlow<()> {
+        let (done, all) = step.trainings;
+        if let Some(bar) = &self.bar {
+            bar.set_length(all as u64);
+            bar.set_message(step.done.clone());
+            bar.set_position(done as u64);
+        }
+        let seconds = self.started.elapsed().as_secs_f64();
+        let left = seconds / done.max(1) as f64 * all.saturating_sub(done) as f64;
+        self.event(
+            "training",
+            &[
+                ("done", step.done.clone().into()),
+                ("trainings", done.into()),
+                ("of", all.into()),
                 ("seconds", seconds.into()),
                 ("seconds_left", left.into()),
             ],

@@ -17,6 +17,6 @@ pub use error::IoError;
 pub use figure::{Annotation, Figure, LegendPlace, Line, Points, Reference, Rgb, panels};
 pub use model_file::{read_model, write_model};
 pub use picture::{Colours, Picture, Scale, common_range, mosaic};
-pub use report::{CaptionedPicture, Report, causes_mosaic};
+pub use report::{CaptionedPicture, Report, ReportTable, causes_mosaic};
 pub use terminal::fields_as_text;
 pub use write::write_atomically;

@@ -34,6 +34,17 @@ impl CaptionedPicture {
     }
 }
 
+/// A table with a heading and a line of column names.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ReportTable {
+    /// The heading.
+    pub title: String,
+    /// The names of its columns.
+    pub head: Vec<String>,
+    /// Its rows.
+    pub rows: Vec<Vec<String>>,
+}
+
 /// A page of HTML with everything in it: settings and results, pictures side by side, the learned causes, and how the
 /// bound rose.
 ///
@@ -66,6 +77,10 @@ pub struct Report {
     pub title: String,
     /// Settings and results: what, and its value.
     pub summary: Vec<(String, String)>,
+    /// Tables of results.
+    pub tables: Vec<ReportTable>,
+    /// Figures with their headings, as SVG.
+    pub figures: Vec<(String, String)>,
     /// Pictures side by side, as before and after.
     pub pictures: Vec<CaptionedPicture>,
     /// The learned causes; see [`causes_mosaic`].
@@ -94,6 +109,12 @@ impl Report {
                 let _ = writeln!(html, "<tr><th scope=\"row\">{}</th><td>{}</td></tr>", escaped(what), escaped(value));
             }
             html.push_str("</table>\n");
+        }
+        for table in &self.tables {
+            push_table(&mut html, table);
+        }
+        for (title, svg) in &self.figures {
+            let _ = writeln!(html, "<h2>{}</h2>\n<figure>\n{}\n</figure>", escaped(title), svg.trim());
         }
         if !self.pictures.is_empty() {
             let across = match self.pictures.len() {
@@ -162,6 +183,20 @@ pub fn causes_mosaic(profiles: &[ArrayView2<f64>], scale: Scale) -> Result<Pictu
 fn zoom_for(width: usize, across: usize) -> usize {
     let room = WIDTHS.get(across.saturating_sub(1)).copied().unwrap_or(1);
     (room / width.max(1)).clamp(1, 16)
+}
+
+fn push_table(html: &mut String, table: &ReportTable) {
+    let cells = |cells: &[String], tag: &str| -> String {
+        cells.iter().map(|cell| format!("<{tag}>{}</{tag}>", escaped(cell))).collect()
+    };
+    let _ = writeln!(html, "<h2>{}</h2>\n<table>", escaped(&table.title));
+    if !table.head.is_empty() {
+        let _ = writeln!(html, "<tr>{}</tr>", cells(&table.head, "th"));
+    }
+    for row in &table.rows {
+        let _ = writeln!(html, "<tr>{}</tr>", cells(row, "td"));
+    }
+    html.push_str("</table>\n");
 }
 
 fn push_picture(html: &mut String, captioned: &CaptionedPicture, zoom: usize) -> Result<(), IoError> {

@@ -1,0 +1,197 @@
+//! Rankings of families as text and as pages.
+
+use std::path::Path;
+
+use efmca::tasks::noise::{ColumnTypes, Ranked, Ranking};
+use efmca_io::{Report, ReportTable};
+
+use crate::failure::Failure;
+use crate::input::Input;
+use crate::show::wrapped;
+
+/// Families of a column that are named beside the best.
+const BESIDE: usize = 3;
+/// Reasons are shown in lines of this length.
+const WIDTH: usize = 100;
+
+/// Columns of text, the first one to the left and the others to the right.
+pub(crate) fn aligned(head: &[String], rows: &[Vec<String>], left: &[usize]) -> String {
+    let mut widths: Vec<usize> = head.iter().map(|cell| cell.chars().count()).collect();
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    let line = |row: &[String]| {
+        let cells = row.iter().zip(&widths).enumerate().map(|(index, (cell, width))| match left.contains(&index) {
+            true => format!("{cell:<width$}"),
+            false => format!("{cell:>width$}"),
+        });
+        cells.collect::<Vec<String>>().join("  ").trim_end().to_owned()
+    };
+    std::iter::once(line(head)).chain(rows.iter().map(|row| line(row))).collect::<Vec<String>>().join("\n")
+}
+
+fn texts(cells: &[&str]) -> Vec<String> {
+    cells.iter().map(|cell| (*cell).to_owned()).collect()
+}
+
+/// The table of a ranking.
+fn ranking_table(ranking: &Ranking) -> (Vec<String>, Vec<Vec<String>>) {
+    let head = texts(&[
+        "",
+        "family",
+        "hidden value",
+        "behind",
+        "± error",
+        "starts",
+        "bound a row",
+        "BIC a row",
+        "parameters",
+        "",
+    ]);
+    let first = ranking.best().behind;
+    let row = |(place, one): (usize, &Ranked)| {
+        let behind = if place == 0 { "-".into() } else { format!("{:.4}", one.behind - first) };
+        vec![
+            (place + 1).to_string(),
+            one.family.spec(),
+            format!("{:.4}", one.held_out),
+            behind,
+            format!("{:.4}", one.error),
+            if one.trainings > 1 { format!("{:.4}", one.spread) } else { "-".into() },
+            format!("{:.3}", one.bound),
+            one.bic.map_or("-".into(), |bic| format!("{bic:.3}")),
+            one.parameters.to_string(),
+            if one.tied && place > 0 { "tie".into() } else { String::new() },
+        ]
+    };
+    (head, ranking.ranked.iter().enumerate().map(row).collect())
+}
+
+/// A ranking for the terminal.
+pub(crate) fn ranking_text(ranking: &Ranking, input: &Input) -> String {
+    let (head, rows) = ranking_table(ranking);
+    let mut text = format!(
+        "{}, {}; {} families with {} causes, compared on {} hidden values\n\n{}\n",
+        input.words(),
+        ranking.kind.words(),
+        ranking.ranked.len(),
+        ranking.h,
+        ranking.entries,
+        aligned(&head, &rows, &[1, 9])
+    );
+    text += "\nhidden value: log-probability (log-density) of a value that training did not see, in nats; starts: difference\n\
+             between the best and the worst training; ties are ordered by BIC.\n";
+    for refusal in ranking.refused.iter().take(40) {
+        for (index, line) in wrapped(&format!("{}: {}", refusal.family, refusal.reason), WIDTH).iter().enumerate() {
+            text += &format!("{}{line}\n", if index == 0 { "not possible: " } else { "              " });
+        }
+    }
+    text += "\n";
+    text += &wrapped(&ranking.sentence(), WIDTH).join("\n");
+    text
+}
+
+/// The families of columns.
+fn columns_table(found: &ColumnTypes, names: &[String]) -> (Vec<String>, Vec<Vec<String>>) {
+    let head = texts(&["column", "values", "family", "hidden value", "ahead of (by)", "cannot be told from"]);
+    let rows = found.columns.iter().zip(names).map(|(column, name)| {
+        let others = || column.tried.iter().skip(1);
+        let ties: Vec<String> = others().filter(|one| one.tied).map(|one| one.family.spec()).take(BESIDE).collect();
+        let first = column.tried.first();
+        let next = others().find(|one| !one.tied).map(|one| {
+            let lead = one.behind.0 - first.map_or(0.0, |first| first.behind.0);
+            format!("{} ({lead:.3} ± {:.3})", one.family.spec(), one.behind.1)
+        });
+        vec![
+            name.clone(),
+            column.kind.words().to_owned(),
+            column.family.spec(),
+            first.map_or("-".into(), |first| format!("{:.4}", first.held_out)),
+            if column.fixed { "given".into() } else { next.unwrap_or_else(|| "-".into()) },
+            ties.join(", "),
+        ]
+    });
+    (head, rows.collect())
+}
+
+/// The families of columns for the terminal.
+pub(crate) fn columns_text(found: &ColumnTypes, names: &[String], input: &Input) -> String {
+    let (head, rows) = columns_table(found, names);
+    let fit = &found.fit;
+    format!(
+        "{}, {} causes\n\n{}\n\nhidden value: log-probability (log-density) of a value that training did not see, in nats, \
+         given the other columns.\nThe whole model: {:.4} nats a hidden value, log-likelihood {:.3} a row, BIC {:.1}.",
+        input.words(),
+        fit.model.h(),
+        aligned(&head, &rows, &[0, 1, 2, 4, 5]),
+        found.held_out,
+        fit.log_likelihood / fit.weight,
+        fit.bic()
+    )
+}
+
+pub(crate) fn ranking_page(ranking: &Ranking, input: &Input, path: &Path) -> Result<Report, Failure> {
+    let (head, rows) = ranking_table(ranking);
+    let refused = ranking.refused.iter().map(|one| vec![one.family.clone(), one.reason.clone()]).collect();
+    Ok(Report {
+        title: format!("Noise of {}", name(path)),
+        summary: vec![
+            ("data".into(), format!("{}, {}", input.words(), ranking.kind.words())),
+            ("result".into(), ranking.sentence()),
+            ("causes".into(), ranking.h.to_string()),
+            ("hidden values".into(), ranking.entries.to_string()),
+        ],
+        tables: vec![
+            ReportTable { title: "Families, the best first".into(), head, rows },
+            ReportTable {
+                title: "Families that these values cannot have".into(),
+                head: texts(&["family", "reason"]),
+                rows: refused,
+            },
+        ],
+        figures: Vec::new(),
+        ..Report::default()
+    })
+}
+
+pub(crate) fn columns_page(
+    found: &ColumnTypes,
+    names: &[String],
+    input: &Input,
+    path: &Path,
+) -> Result<Report, Failure> {
+    let (head, rows) = columns_table(found, names);
+    let fit = &found.fit;
+    let ranked =
+        found.columns.iter().zip(names).filter(|(column, _)| !column.fixed).map(|(column, name)| ReportTable {
+            title: name.clone(),
+            head: texts(&["family", "hidden value", "behind", "± error"]),
+            rows: column
+                .tried
+                .iter()
+                .map(|one| {
+                    let numbers = [one.held_out, one.behind.0, one.behind.1].map(|value| format!("{value:.4}"));
+                    std::iter::once(one.family.spec()).chain(numbers).collect()
+                })
+                .collect(),
+        });
+    let tables = std::iter::once(ReportTable { title: "Families of the columns".into(), head, rows }).chain(ranked);
+    Ok(Report {
+        title: format!("Families of {}", name(path)),
+        summary: vec![
+            ("data".into(), input.words()),
+            ("causes".into(), fit.model.h().to_string()),
+            ("log-likelihood of a row".into(), format!("{:.4}", fit.log_likelihood / fit.weight)),
+            ("BIC".into(), format!("{:.1}", fit.bic())),
+        ],
+        tables: tables.collect(),
+        curve: fit.history.iter().map(|step| step.bound).collect(),
+        ..Report::default()
+    })
+}
+
+pub(crate) fn name(path: &Path) -> String {
+    path.file_name().map_or("data".into(), |name| name.to_string_lossy().into_owned())
+}

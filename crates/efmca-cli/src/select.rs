@@ -1,0 +1,174 @@
+//! `efmca select`: how many causes data have.
+
+use efmca::Error;
+use efmca::family::{SharedFamily, family};
+use efmca::tasks::noise::{Mixed, NoiseType};
+use efmca::tasks::select::{Choice, Select};
+use efmca_io::{Figure, Line, Points, Report, ReportTable, write_atomically};
+use serde_json::json;
+
+use crate::clean::set_threads;
+use crate::failure::Failure;
+use crate::input::{Content, Input};
+use crate::noise_args::SelectArgs;
+use crate::noise_report::{aligned, name};
+use crate::noise_type::{check_outputs, choose, components, fixed, located, remarks};
+use crate::progress::Watch;
+use crate::show::Screen;
+
+pub(crate) fn run(args: &SelectArgs) -> Result<(), Failure> {
+    set_threads(args.work.threads)?;
+    check_outputs(&[args.work.report.as_deref(), args.curve.as_deref()], args.work.force)?;
+    let input = Input::read(&args.input)?;
+    let mut watch = Watch::new(args.work.log_format);
+    let choice = families(args, &input, &mut watch).and_then(|families| {
+        let select = choose(Select::with_families(families.clone()), &args.work).restarts(args.restarts);
+        let select = select.causes(args.components.iter().copied());
+        let choice = select.find_observed(input.source(), &mut |step| watch.step(step));
+        Ok((families, choice.map_err(|error| located(error, &input, &args.input.input))?))
+    });
+    watch.finish();
+    let (families, choice) = choice?;
+    let specs: Vec<String> = families.iter().map(|family| family.spec()).collect();
+    let svg = curve(&choice).map_err(Failure::work)?;
+    if let Some(path) = &args.curve {
+        write_atomically(path, svg.as_bytes()).map_err(Failure::work)?;
+    }
+    let (head, rows) = table(&choice);
+    if let Some(path) = &args.work.report {
+        let page = Report {
+            title: format!("Causes of {}", name(&args.input.input)),
+            summary: vec![
+                ("data".into(), input.words()),
+                ("families".into(), specs.join(", ")),
+                ("result".into(), sentence(&choice)),
+            ],
+            tables: vec![ReportTable { title: "Numbers of causes".into(), head: head.clone(), rows: rows.clone() }],
+            figures: vec![("Hidden values and BIC".into(), svg)],
+            ..Report::default()
+        };
+        page.write(path, args.work.force).map_err(Failure::work)?;
+    }
+    let mut screen = Screen::new();
+    if args.work.json {
+        return Ok(screen.say(&as_json(&choice, &specs).to_string())?);
+    }
+    remarks(&mut screen, &input, &args.input.input)?;
+    screen.say(&format!("{}, {} hidden values\n\n{}\n", input.words(), choice.entries, aligned(&head, &rows, &[5])))?;
+    screen.say(&sentence(&choice))?;
+    if watch.stopped() {
+        screen.say("stopped early: this is the result so far")?;
+    }
+    for path in [&args.work.report, &args.curve].into_iter().flatten() {
+        screen.say(&format!("wrote {}", path.display()))?;
+    }
+    Ok(())
+}
+
+/// The families of the columns: given, or found.
+fn families(args: &SelectArgs, input: &Input, watch: &mut Watch) -> Result<Vec<SharedFamily>, Failure> {
+    let located = |error: Error| located(error, input, &args.input.input);
+    let named = |text: &str| match &input.content {
+        Content::Table { names, .. } => text.split_once('=').is_some_and(|(column, _)| {
+            let column = column.trim();
+            names.iter().any(|name| name == column) || column.parse::<usize>().is_ok()
+        }),
+        _ => false,
+    };
+    let settings = NoiseType::new(components(None, input)?.unwrap_or(1)).seed(args.work.seed);
+    if let [spec] = &args.family[..]
+        && !named(spec)
+    {
+        return Ok(vec![family(spec).map_err(|error| Failure::input(format!("--family {spec}: {error}")))?]);
+    }
+    let Content::Table { values, names, text } = &input.content else {
+        if !args.family.is_empty() {
+            return Err(Failure::input("give one --family for an image or a sound"));
+        }
+        let ranking = settings.rank_observed(input.source(), &mut |step| watch.step(step)).map_err(located)?;
+        return Ok(vec![ranking.best().family.clone()]);
+    };
+    if args.family.is_empty() && !text {
+        let ranking = settings.rank_observed(input.source(), &mut |step| watch.step(step)).map_err(located)?;
+        return Ok(vec![ranking.best().family.clone()]);
+    }
+    let mixed = args.family.iter().try_fold(Mixed::new(settings), |mixed, text| {
+        let (column, spec) = fixed(text, names)?;
+        Ok::<Mixed, Failure>(mixed.fix(column, spec))
+    })?;
+    let found = mixed.find(values.view(), &mut |step| watch.step(step)).map_err(located)?;
+    Ok(found.columns.into_iter().map(|column| column.family).collect())
+}
+
+fn table(choice: &Choice) -> (Vec<String>, Vec<Vec<String>>) {
+    let head = ["causes", "hidden value", "behind ± error", "bound a row", "BIC a row", ""].map(str::to_owned).to_vec();
+    let by_bic = choice.best_by_bic();
+    let rows = choice.tried.iter().enumerate().map(|(index, one)| {
+        let mut marks = Vec::new();
+        if index == choice.chosen {
+            marks.push("chosen");
+        }
+        if one.h == by_bic {
+            marks.push("best BIC");
+        }
+        vec![
+            one.h.to_string(),
+            format!("{:.4}", one.held_out),
+            format!("{:.4} ± {:.4}", one.behind.0, one.behind.1),
+            format!("{:.3}", one.bound),
+            format!("{:.3}", one.bic),
+            marks.join(", "),
+        ]
+    });
+    (head, rows.collect())
+}
+
+fn sentence(choice: &Choice) -> String {
+    let (best, by_bic) = (choice.best().h, choice.best_by_bic());
+    let others = match by_bic == best {
+        true => "the Bayesian information criterion agrees".to_owned(),
+        false => format!("the Bayesian information criterion would take {by_bic}"),
+    };
+    let largest = choice.tried.last().map_or(0, |one| one.h);
+    let more =
+        if best == largest && choice.tried.len() > 1 { "; it is the largest that was tried, so try more" } else { "" };
+    format!("{best} causes: the fewest that foretell hidden values as well as any; {others}{more}.")
+}
+
+/// Hidden values over the number of causes.
+fn curve(choice: &Choice) -> Result<String, efmca_io::IoError> {
+    let points = || choice.tried.iter().map(|one| (one.h as f64, one.held_out));
+    let best = choice.best();
+    Figure::new("")
+        .x_label("causes")
+        .y_label("log-probability of a hidden value")
+        .line(Line::new(points()))
+        .points(Points::new(points()))
+        .points(Points::new([(best.h as f64, best.held_out)]).radius(6.0).label("chosen"))
+        .to_svg(720, 380)
+}
+
+fn as_json(choice: &Choice, families: &[String]) -> serde_json::Value {
+    let tried: Vec<serde_json::Value> = choice
+        .tried
+        .iter()
+        .map(|one| {
+            json!({
+                "components": one.h,
+                "held_out": one.held_out,
+                "behind": one.behind.0,
+                "standard_error": one.behind.1,
+                "bound_per_row": one.bound,
+                "bic_per_row": one.bic,
+                "parameters": one.parameters,
+            })
+        })
+        .collect();
+    json!({
+        "components": choice.best().h,
+        "components_by_bic": choice.best_by_bic(),
+        "families": families,
+        "hidden_entries": choice.entries,
+        "tried": tried,
+    })
+}
