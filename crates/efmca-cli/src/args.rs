@@ -6,6 +6,7 @@ use clap::{Parser, Subcommand};
 use efmca_io::image_file::SampleType;
 
 use crate::clean_args::{ApplyArgs, DenoiseArgs, InpaintArgs};
+use crate::model_args::{EncodeArgs, FitArgs, InfoArgs, SampleArgs, ScoreArgs};
 
 /// Maximal causes analysis with noise from any exponential family: finds the hidden causes of data,
 /// where of the active causes the strongest one decides each value.
@@ -27,7 +28,11 @@ const EXAMPLES: &str = "Examples:
   efmca denoise noisy.tif -o clean.tif --noise poisson --report clean.html
                                  a clean image, learned from the noisy one alone
   efmca inpaint holes.tif -o whole.tif --noise poisson --mask holes.png
-                                 missing pixels filled in";
+                                 missing pixels filled in
+  efmca fit table.csv -o model.safetensors
+                                 the causes behind the rows of a table, whatever its columns hold
+  efmca score model.safetensors table.csv
+                                 the rows that fit in least";
 
 /// The commands.
 #[derive(Debug, Subcommand)]
@@ -46,6 +51,16 @@ pub(crate) enum Command {
     Inpaint(InpaintArgs),
     /// Cleans an image with a model that was learned from another one.
     Apply(ApplyArgs),
+    /// Learns a model of a table: the families of its columns, and the causes behind its rows.
+    Fit(FitArgs),
+    /// Tells which causes are behind each row of a table.
+    Encode(EncodeArgs),
+    /// Tells how likely each row of a table is, and which rows are least likely.
+    Score(ScoreArgs),
+    /// Draws new rows from a model.
+    Sample(SampleArgs),
+    /// Shows what is in a model file.
+    Info(InfoArgs),
 }
 
 /// What `efmca demo` can be told.

@@ -329,7 +329,7 @@ fn family_of(model: &Model, path: &Path) -> Result<SharedFamily, Failure> {
     }
 }
 
-fn set_threads(threads: Option<usize>) -> Result<(), Failure> {
+pub(crate) fn set_threads(threads: Option<usize>) -> Result<(), Failure> {
     match threads {
         None => Ok(()),
         Some(0) => Err(Failure::input("--threads 0: give 1 or more, or leave it out for all processors")),

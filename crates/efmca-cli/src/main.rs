@@ -10,6 +10,13 @@ mod corrupt;
 mod demo;
 mod failure;
 mod families;
+mod model_args;
+mod model_causes;
+mod model_families;
+mod model_fit;
+mod model_info;
+mod model_table;
+mod model_use;
 mod progress;
 mod show;
 
@@ -31,6 +38,11 @@ fn main() -> ExitCode {
         Command::Denoise(denoise) => clean::denoise(denoise),
         Command::Inpaint(inpaint) => clean::inpaint(inpaint),
         Command::Apply(apply) => clean::apply(apply),
+        Command::Fit(fit) => model_fit::run(fit),
+        Command::Encode(encode) => model_use::encode(encode),
+        Command::Score(score) => model_use::score(score),
+        Command::Sample(sample) => model_use::sample(sample),
+        Command::Info(info) => model_info::run(info),
     };
     let failure = match result {
         Ok(()) | Err(Failure::OutputClosed) => return ExitCode::SUCCESS,

@@ -73,6 +73,26 @@ impl Watch {
         if self.stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
+    /// One of several trainings is done.
+    pub(crate) fn step(&mut self, step: &efmca::tasks::noise::Step) -> ControlFlow<()> {
+        let (done, all) = step.trainings;
+        if let Some(bar) = &self.bar {
+            bar.set_length(all as u64);
+            bar.set_message(step.done.clone());
+            bar.set_position(done as u64);
+        }
+        self.event(
+            "step",
+            &[
+                ("done", step.done.clone().into()),
+                ("trainings", done.into()),
+                ("of", all.into()),
+                ("seconds", self.started.elapsed().as_secs_f64().into()),
+            ],
+        );
+        if self.stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
     /// A line of JSON, if that is wanted.
     pub(crate) fn event(&self, name: &str, fields: &[(&str, serde_json::Value)]) {
         if self.json {
