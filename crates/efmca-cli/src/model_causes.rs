@@ -57,19 +57,10 @@ fn shows(file: &ModelFile, name: &str, cause: usize, d: usize, spread: f64) -> O
         let text = format!("{name} {} (background {})", number(with), number(without));
         return Some(Shows { text, far }).filter(|shows| shows.far > 0.0);
     };
-    let probability = |w: &[f64], code: usize| {
-        let mut eta = vec![0.0; family.l()];
-        family.phi(w, &mut eta);
-        family.log_density(code as f64, &eta).exp()
-    };
-    let gain = |code: usize| probability(&with, code) - probability(&without, code);
+    let (with, without) = (shares(&file.model, d, &with, labels.len()), shares(&file.model, d, &without, labels.len()));
+    let gain = |code: usize| with[code] - without[code];
     let code = (0..labels.len()).max_by(|a, b| gain(*a).total_cmp(&gain(*b)))?;
-    let text = format!(
-        "{name} {} {} (background {})",
-        labels[code],
-        percent(probability(&with, code)),
-        percent(probability(&without, code))
-    );
+    let text = format!("{name} {} {} (background {})", labels[code], percent(with[code]), percent(without[code]));
     // half is the largest standard deviation of a yes or no
     Some(Shows { text, far: gain(code) / 0.5 })
 }
@@ -109,6 +100,20 @@ pub(crate) fn background_means(model: &Model) -> Vec<f64> {
         model.columns().family(d).f(&w)
     };
     (0..model.d()).map(mean).collect()
+}
+
+/// The probabilities of the labels of column `d` where no cause is active.
+pub(crate) fn background_shares(model: &Model, d: usize, labels: usize) -> Vec<f64> {
+    let w: Vec<f64> = model.columns().span(d).map(|k| model.background()[k]).collect();
+    shares(model, d, &w, labels)
+}
+
+/// The probabilities of the labels of column `d` with the mean parameters `w`.
+fn shares(model: &Model, d: usize, w: &[f64], labels: usize) -> Vec<f64> {
+    let family = model.columns().family(d);
+    let mut eta = vec![0.0; family.l()];
+    family.phi(w, &mut eta);
+    (0..labels).map(|code| family.log_density(code as f64, &eta).exp()).collect()
 }
 
 /// A probability as people read it.

@@ -6,14 +6,16 @@ use serde_json::{Value, json};
 
 use crate::failure::Failure;
 use crate::model_args::InfoArgs;
-use crate::model_causes::{background_means, number};
-use crate::model_table::{listed, names_of};
+use crate::model_causes::{background_means, background_shares, number, percent};
+use crate::model_table::{names_of, quoted};
 use crate::show::{Screen, largest_first};
 
 /// Causes that are shown.
 const CAUSES: usize = 10;
 /// Columns that are shown.
 const COLUMNS: usize = 50;
+/// Labels of a column that are shown.
+const LABELS: usize = 8;
 
 pub(crate) fn run(args: &InfoArgs) -> Result<(), Failure> {
     let file = read_model_file(&args.model).map_err(Failure::input)?;
@@ -70,22 +72,32 @@ fn as_text(file: &ModelFile, path: &str, bytes: u64) -> Vec<String> {
         lines.push("the columns have no names, as in models of images".to_owned());
         return lines;
     }
-    lines.push("columns, with the mean where no cause is active".to_owned());
+    lines.push("columns, with the mean or the shares of labels where no cause is active".to_owned());
     let names = names_of(file);
     let specs: Vec<String> = model.columns().iter().map(|(_, family, _)| family.spec()).collect();
     let width = |texts: &[String]| texts.iter().map(|text| text.chars().count()).max().unwrap_or(0).min(40);
     let (first, second) = (width(&names), width(&specs));
     for (d, mean) in background_means(model).into_iter().enumerate().take(COLUMNS) {
-        let labels = file.labels_of(d).map_or(String::new(), |labels| format!("  {}", listed(labels)));
+        let value = file.labels_of(d).map_or_else(|| number(mean), |labels| shares(file, d, labels));
         // names from files stay on their line
         let name = names[d].escape_debug().to_string();
-        let line = format!("  {name:<first$}  {:<second$}  {}{labels}", specs[d], number(mean));
-        lines.push(line);
+        lines.push(format!("  {name:<first$}  {:<second$}  {value}", specs[d]));
     }
     if names.len() > COLUMNS {
         lines.push(format!("  … ({} in all; --json shows all)", names.len()));
     }
     lines
+}
+
+/// The labels of a column, each with its share where no cause is active.
+fn shares(file: &ModelFile, d: usize, labels: &[String]) -> String {
+    let shares = background_shares(&file.model, d, labels.len());
+    let each = labels.iter().zip(shares).map(|(label, share)| format!("{} {}", quoted(label), percent(share)));
+    let mut list: Vec<String> = each.take(LABELS).collect();
+    if labels.len() > LABELS {
+        list.push(format!("… ({} in all)", labels.len()));
+    }
+    list.join(", ")
 }
 
 fn as_json(file: &ModelFile, path: &str, bytes: u64) -> Value {
@@ -95,12 +107,15 @@ fn as_json(file: &ModelFile, path: &str, bytes: u64) -> Value {
         .columns()
         .iter()
         .map(|(d, family, _)| {
-            let finite = Some(means[d]).filter(|mean| mean.is_finite());
+            // labels have no mean
+            let labels = file.labels_of(d);
+            let mean = Some(means[d]).filter(|mean| mean.is_finite() && labels.is_none());
             json!({
                 "name": file.names.get(d),
                 "family": family.spec(),
-                "labels": file.labels_of(d),
-                "background_mean": finite,
+                "labels": labels,
+                "background_mean": mean,
+                "background_shares": labels.map(|labels| background_shares(model, d, labels.len())),
             })
         })
         .collect();

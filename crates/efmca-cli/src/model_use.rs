@@ -3,14 +3,16 @@
 use std::path::Path;
 
 use efmca::posterior::LARGEST_EXACT_H;
-use efmca_io::table_file::{Table, check_table_place, csv_text_of, read_table, write_labelled_table, write_table};
+use efmca_io::table_file::{
+    Kind, Table, check_table_place, csv_text_of, read_table, write_labelled_table, write_table,
+};
 use efmca_io::{ModelFile, read_model_file};
 use ndarray::{Array1, Axis};
 
 use crate::clean::set_threads;
 use crate::failure::Failure;
 use crate::model_args::{EncodeArgs, SampleArgs, ScoreArgs, UseArgs};
-use crate::model_table::{Matched, Place, matched, names_of};
+use crate::model_table::{Matched, Place, matched, names_of, quoted};
 use crate::show::{Screen, largest_first};
 
 /// Rows that are shown.
@@ -46,7 +48,15 @@ impl Both {
     }
 
     fn say_remarks(&self, args: &UseArgs, screen: &mut Screen) -> Result<(), Failure> {
-        for remark in self.table.remarks.iter().chain(&self.matched.remarks) {
+        // labels have the codes of the model, not those that the reader says
+        let coded: Vec<String> = (self.table.names.iter().zip(&self.table.kinds))
+            .filter_map(|(name, kind)| match kind {
+                Kind::Labels(labels) => Some(format!("column {} holds {} labels, coded", quoted(name), labels.len())),
+                _ => None,
+            })
+            .collect();
+        let of_reader = self.table.remarks.iter().filter(|remark| !coded.iter().any(|text| remark.starts_with(text)));
+        for remark in of_reader.chain(&self.matched.remarks) {
             screen.say(&format!("note: {}: {remark}", args.input.display()))?;
         }
         Ok(())
@@ -71,7 +81,9 @@ fn cause_names(h: usize) -> Vec<String> {
 
 pub(crate) fn encode(args: &EncodeArgs) -> Result<(), Failure> {
     let both = Both::read(&args.with, Some(&args.output))?;
-    let codes = both.file.model.encode(&both.matched.values).map_err(|error| both.failed(&args.with, &error))?;
+    let mut codes = both.file.model.encode(&both.matched.values).map_err(|error| both.failed(&args.with, &error))?;
+    // sums of probabilities can round to a little more than 1
+    codes.mapv_inplace(|probability| probability.clamp(0.0, 1.0));
     write_table(&args.output, &cause_names(both.file.model.h()), codes.view(), args.with.force)
         .map_err(Failure::work)?;
     let mut screen = Screen::new();
