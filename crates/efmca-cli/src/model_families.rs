@@ -13,8 +13,8 @@ use crate::model_table::{did_you_mean, listed, quoted};
 pub(crate) struct Plan {
     /// For each column what was said about it, if anything was.
     pub(crate) specs: Vec<Option<String>>,
-    /// Whether that was said by the user; otherwise it is because the column holds words.
-    pub(crate) given: Vec<bool>,
+    /// Where that comes from: the user, or what the column holds.
+    pub(crate) origins: Vec<&'static str>,
 }
 
 impl Plan {
@@ -54,13 +54,17 @@ impl Plan {
                 check(text, table, d).map_err(|problem| Failure::input(format!("--family {text}: {problem}")))?;
             }
         }
-        let given: Vec<bool> = single.iter().map(|spec| spec.or(all).is_some()).collect();
-        let specs = single.iter().zip(&table.kinds).map(|(spec, kind)| match (spec.or(all), kind) {
-            (Some(spec), _) => Some(spec.to_owned()),
-            (None, Kind::Labels(labels)) => Some(for_labels(labels.len())),
-            (None, _) => None,
-        });
-        Ok(Self { specs: specs.collect(), given })
+        let mut plan = Self { specs: Vec::new(), origins: Vec::new() };
+        for (d, spec) in single.into_iter().enumerate() {
+            let (spec, origin) = match (spec.or(all), &table.kinds[d]) {
+                (Some(spec), _) => (Some(spec.to_owned()), "given"),
+                (None, Kind::Labels(labels)) => (Some(for_labels(labels.len())), "for labels"),
+                (None, _) => (for_one_value(table, d).map(str::to_owned), "has one value only"),
+            };
+            plan.specs.push(spec);
+            plan.origins.push(origin);
+        }
+        Ok(plan)
     }
 
     /// The families, if nothing is left to be found.
@@ -72,6 +76,17 @@ impl Plan {
 /// The family of a column of words, which have no order.
 fn for_labels(count: usize) -> String {
     if count <= 2 { "bernoulli".to_owned() } else { format!("categorical:k={count},order=nominal") }
+}
+
+/// A family for a column in which all values are equal, so that nothing can be learned and any will do that has it.
+fn for_one_value(table: &Table, d: usize) -> Option<&'static str> {
+    let values = Values::of(table.values.column(d).iter().copied()).filter(Values::constant)?;
+    Some(match values.summary.min {
+        0.0 | 1.0 => "bernoulli",
+        whole if whole > 0.0 && whole.fract() == 0.0 => "poisson",
+        positive if positive > 0.0 => "exponential",
+        _ => "gaussian:var=1",
+    })
 }
 
 /// The column and the family in `COLUMN=FAMILY`; nothing if there is no such column before any of the signs.

@@ -68,7 +68,8 @@ pub(crate) fn run(args: &FitArgs) -> Result<(), Failure> {
     let labels = labels_of(&table);
     let place = Place { path: &args.input, names: &table.names, labels: &labels, learning: true };
     let mut watch = Watch::new(args.log_format);
-    let learned = learn(args, components, &table, &plan, &mut watch).map_err(|error| place.describe(&error));
+    let learned =
+        learn(args, components, &table, &plan, &mut watch).map_err(|error| place.describe(&as_written(error, &plan)));
     watch.finish();
     let learned = learned?;
     finish(args, &table, learned, &watch)
@@ -86,6 +87,16 @@ fn check_outputs(args: &FitArgs) -> Result<(), Failure> {
         return Err(same(report));
     }
     check_place(report, args.force).map_err(Failure::input)
+}
+
+/// An error about a family as the user wrote it: what was to be found in it was not found yet.
+fn as_written(mut error: Error, plan: &Plan) -> Error {
+    if let Error::OutsideSupport { family, column, .. } = &mut error
+        && let Some(Some(spec)) = plan.specs.get(*column)
+    {
+        family.clone_from(spec);
+    }
+    error
 }
 
 /// Finds what was not given, and trains.
@@ -182,7 +193,7 @@ fn reason(choice: &Choice) -> String {
 /// Where the family of a column comes from.
 fn origin(plan: &Plan, mixed: Option<&ColumnTypes>, d: usize) -> String {
     if plan.specs[d].is_some() {
-        return if plan.given[d] { "given" } else { "for labels" }.to_owned();
+        return plan.origins[d].to_owned();
     }
     let Some(column) = mixed.and_then(|found| found.columns.get(d)) else { return "found".to_owned() };
     let chosen = column.family.spec();
@@ -201,8 +212,8 @@ fn finish(args: &FitArgs, table: &Table, learned: Learned, watch: &Watch) -> Res
     write_model_file(&args.output, &file).map_err(Failure::work)?;
     let iterations = fit.history.len();
     let training = match fit.stop {
-        StopReason::Converged => format!("converged after {iterations} iterations"),
-        StopReason::Asked => format!("stopped after {iterations} iterations"),
+        StopReason::Converged => format!("converged after iteration {iterations}"),
+        StopReason::Asked => format!("stopped after iteration {iterations}"),
         _ => format!("all {iterations} iterations done; --iterations allows more"),
     };
     let bound = fit.sets.is_some();

@@ -191,6 +191,18 @@ fn the_number_of_causes_is_chosen() {
 }
 
 #[test]
+fn columns_with_one_value_and_small_tables_do_no_harm() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    put(path, "small.csv", "a,b,c,d,e\n1,2019,0.5,-3,5\n1,2019,0.5,-3,6\n1,2019,0.5,-3,7\n1,2019,0.5,-3,7\n");
+    let shown = succeeds(path, &["fit", "small.csv", "-o", "m.safetensors"]);
+    assert!(shown.contains("causes          1 (the table is too small to try more)"), "{shown}");
+    assert_eq!(shown.matches("has one value only").count(), 4, "{shown}");
+    let shown = succeeds(path, &["score", "m.safetensors", "small.csv"]);
+    assert!(shown.contains("4 rows (exact)") && !shown.contains("NaN"), "{shown}");
+}
+
+#[test]
 fn the_same_seed_gives_the_same_bits_with_any_number_of_threads() {
     let folder = folder();
     let path = folder.path();
@@ -261,6 +273,8 @@ fn what_cannot_be_done_is_said_before_the_work() {
     let message = fit(&["--family", "amount=poisson"]);
     assert!(message.contains("row 1 of the data, column `amount`") && message.contains("whole numbers"), "{message}");
     assert!(message.contains("--family \"amount=FAMILY\""), "{message}");
+    let message = fit(&["--family", "visits=weibull"]);
+    assert!(message.contains("column `visits`: the value 0 cannot come from `weibull`"), "{message}");
     let message = fit(&["--family", "city=bernoulli"]);
     assert!(message.contains("column `city`: the label `Rome` (coded as 2)"), "{message}");
     let message = fit(&["--family", "visits=poisson", "--family", "1=geometric"]);
