@@ -6,6 +6,7 @@ use clap::{Parser, Subcommand};
 use efmca_io::image_file::SampleType;
 
 use crate::clean_args::{ApplyArgs, DenoiseArgs, InpaintArgs};
+use crate::model_args::{EncodeArgs, FitArgs, InfoArgs, SampleArgs, ScoreArgs};
 use crate::noise_args::{NoiseTypeArgs, SelectArgs};
 
 /// Maximal causes analysis with noise from any exponential family: finds the hidden causes of data,
@@ -32,7 +33,11 @@ const EXAMPLES: &str = "Examples:
   efmca noise-type counts.npy    what noise an image, a sound or a table has
   efmca noise-type patients.csv  a family for each column of a table
   efmca select counts.npy --family poisson --components 5,10,20,40
-                                 how many causes there are";
+                                 how many causes there are
+  efmca fit table.csv -o model.safetensors
+                                 the causes behind the rows of a table, whatever its columns hold
+  efmca score model.safetensors table.csv
+                                 the rows that fit in least";
 
 /// The commands.
 #[derive(Debug, Subcommand)]
@@ -55,6 +60,16 @@ pub(crate) enum Command {
     NoiseType(NoiseTypeArgs),
     /// Says how many causes data have.
     Select(SelectArgs),
+    /// Learns a model of a table: the families of its columns, and the causes behind its rows.
+    Fit(FitArgs),
+    /// Tells which causes are behind each row of a table.
+    Encode(EncodeArgs),
+    /// Tells how likely each row of a table is, and which rows are least likely.
+    Score(ScoreArgs),
+    /// Draws new rows from a model.
+    Sample(SampleArgs),
+    /// Shows what is in a model file.
+    Info(InfoArgs),
 }
 
 /// What `efmca demo` can be told.

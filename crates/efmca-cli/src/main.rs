@@ -11,6 +11,13 @@ mod demo;
 mod failure;
 mod families;
 mod input;
+mod model_args;
+mod model_causes;
+mod model_families;
+mod model_fit;
+mod model_info;
+mod model_table;
+mod model_use;
 mod noise_args;
 mod noise_report;
 mod noise_type;
@@ -38,6 +45,11 @@ fn main() -> ExitCode {
         Command::Apply(apply) => clean::apply(apply),
         Command::NoiseType(noise) => noise_type::run(noise),
         Command::Select(select) => select::run(select),
+        Command::Fit(fit) => model_fit::run(fit),
+        Command::Encode(encode) => model_use::encode(encode),
+        Command::Score(score) => model_use::score(score),
+        Command::Sample(sample) => model_use::sample(sample),
+        Command::Info(info) => model_info::run(info),
     };
     let failure = match result {
         Ok(()) | Err(Failure::OutputClosed) => return ExitCode::SUCCESS,

@@ -83,14 +83,25 @@ pub(crate) fn ranking_text(ranking: &Ranking, input: &Input) -> String {
     );
     text += "\nhidden value: log-probability (log-density) of a value that training did not see, in nats; starts: difference\n\
              between the best and the worst training; ties are ordered by BIC.\n";
-    for refusal in ranking.refused.iter().take(40) {
-        for (index, line) in wrapped(&format!("{}: {}", refusal.family, refusal.reason), WIDTH).iter().enumerate() {
-            text += &format!("{}{line}\n", if index == 0 { "not possible: " } else { "              " });
-        }
+    for (reason, families) in reasons(ranking) {
+        let line = format!("not possible: {} ({reason})", families.join(", "));
+        text += &(wrapped(&line, WIDTH).join("\n  ") + "\n");
     }
     text += "\n";
     text += &wrapped(&ranking.sentence(), WIDTH).join("\n");
     text
+}
+
+/// Families that are not possible, by the reason.
+fn reasons(ranking: &Ranking) -> Vec<(&str, Vec<&str>)> {
+    let mut found: Vec<(&str, Vec<&str>)> = Vec::new();
+    for refusal in &ranking.refused {
+        match found.iter_mut().find(|(reason, _)| *reason == refusal.reason) {
+            Some((_, families)) => families.push(&refusal.family),
+            None => found.push((&refusal.reason, vec![&refusal.family])),
+        }
+    }
+    found
 }
 
 /// The families of columns.
@@ -134,7 +145,8 @@ pub(crate) fn columns_text(found: &ColumnTypes, names: &[String], input: &Input)
 
 pub(crate) fn ranking_page(ranking: &Ranking, input: &Input, path: &Path) -> Result<Report, Failure> {
     let (head, rows) = ranking_table(ranking);
-    let refused = ranking.refused.iter().map(|one| vec![one.family.clone(), one.reason.clone()]).collect();
+    let refused =
+        reasons(ranking).into_iter().map(|(reason, families)| vec![families.join(", "), reason.to_owned()]).collect();
     Ok(Report {
         title: format!("Noise of {}", name(path)),
         summary: vec![

@@ -15,7 +15,7 @@ mod write;
 
 pub use error::IoError;
 pub use figure::{Annotation, Figure, LegendPlace, Line, Points, Reference, Rgb, panels};
-pub use model_file::{read_model, write_model};
+pub use model_file::{ModelFile, read_model, read_model_file, write_model, write_model_file};
 pub use picture::{Colours, Picture, Scale, common_range, mosaic};
 pub use report::{CaptionedPicture, Report, ReportTable, causes_mosaic};
 pub use terminal::fields_as_text;

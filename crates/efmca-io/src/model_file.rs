@@ -1,14 +1,16 @@
 //! Models as files: the parameters as safetensors, and one line of text that says what they mean.
 //!
 //! Any program that reads safetensors can read the numbers: `pi`, `w1` … `wL` and `background1` …
-//! `backgroundL`, all of 64 bits.
+//! `backgroundL`, all of 64 bits. Models of tables also keep the names of the columns and the words that
+//! stand for the values of a column ([`ModelFile`]).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use efmca::Model;
 use efmca::model::Tensor;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
+use serde_json::{Value, json};
 
 use crate::error::hint_for_reading;
 use crate::{IoError, write_atomically};
@@ -17,8 +19,51 @@ use crate::{IoError, write_atomically};
 /// stand in another order from run to run, and the same model would not give the same bytes.
 const METADATA_KEY: &str = "efmca";
 
+/// Where the names of the columns stand in the metadata, and where their labels do.
+const NAMES_KEY: &str = "names";
+const LABELS_KEY: &str = "labels";
+
 /// The bytes of a number.
 const NUMBER: usize = size_of::<f64>();
+
+/// A model with what is known of its columns.
+#[derive(Debug, Clone)]
+pub struct ModelFile {
+    /// The model.
+    pub model: Model,
+    /// A name for each column, all different; empty if there are none, as in models of images.
+    pub names: Vec<String>,
+    /// For each column the words that its values 0, 1, … stand for, if they do; empty if no column has any.
+    pub labels: Vec<Option<Vec<String>>>,
+}
+
+impl ModelFile {
+    /// The words of column `d`, if it has any.
+    pub fn labels_of(&self, d: usize) -> Option<&[String]> {
+        self.labels.get(d)?.as_deref()
+    }
+
+    /// What is wrong with the names and labels, if anything is.
+    fn problem(&self) -> Option<String> {
+        let d = self.model.d();
+        if !self.names.is_empty() && self.names.len() != d {
+            return Some(format!("it has {} names for {d} columns", self.names.len()));
+        }
+        if !self.labels.is_empty() && self.labels.len() != d {
+            return Some(format!("it has labels of {} columns and {d} columns", self.labels.len()));
+        }
+        let mut seen = HashSet::new();
+        let twice = self.names.iter().find(|name| !seen.insert(name.as_str()));
+        twice.map(|name| format!("two of its columns are called `{}`", name.escape_debug()))
+    }
+}
+
+/// A model alone.
+impl From<Model> for ModelFile {
+    fn from(model: Model) -> Self {
+        Self { model, names: Vec::new(), labels: Vec::new() }
+    }
+}
 
 /// Writes a model to a safetensors file, replacing a file that is there.
 ///
@@ -39,6 +84,51 @@ const NUMBER: usize = size_of::<f64>();
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn write_model(path: &Path, model: &Model) -> Result<(), IoError> {
+    write(path, model, model.to_metadata())
+}
+
+/// Writes a model with the names and labels of its columns, replacing a file that is there.
+///
+/// The same model gives the same bytes. Without names and labels they are those of [`write_model`]; with them,
+/// [`read_model`] reads the file, too.
+///
+/// # Errors
+///
+/// As [`write_model`], and [`IoError::EncodeModel`] if there are not as many names or labels as columns, or if two
+/// columns have the same name.
+///
+/// ```
+/// use efmca::{bars, family::family};
+/// use efmca_io::ModelFile;
+///
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("counts.safetensors");
+/// let model = bars::model(family("poisson")?, 2, &[10.0], &[1.0], 0.2)?;
+/// let names = ["north", "east", "south", "west"].map(String::from).to_vec();
+/// efmca_io::write_model_file(&path, &ModelFile { names, ..ModelFile::from(model) })?;
+/// assert_eq!(efmca_io::read_model_file(&path)?.names[1], "east");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn write_model_file(path: &Path, file: &ModelFile) -> Result<(), IoError> {
+    let failed = |reason: String| IoError::EncodeModel { path: path.to_path_buf(), reason };
+    if let Some(problem) = file.problem() {
+        return Err(failed(problem));
+    }
+    if file.names.is_empty() && file.labels.is_empty() {
+        return write_model(path, &file.model);
+    }
+    let metadata = file.model.to_metadata();
+    let mut metadata: Value = serde_json::from_str(&metadata).map_err(|error| failed(error.to_string()))?;
+    if !file.names.is_empty() {
+        metadata[NAMES_KEY] = json!(file.names);
+    }
+    if !file.labels.is_empty() {
+        metadata[LABELS_KEY] = json!(file.labels);
+    }
+    write(path, &file.model, metadata.to_string())
+}
+
+fn write(path: &Path, model: &Model, metadata: String) -> Result<(), IoError> {
     let failed = |error: safetensors::SafeTensorError| IoError::EncodeModel {
         path: path.to_path_buf(),
         reason: error.to_string(),
@@ -54,7 +144,7 @@ pub fn write_model(path: &Path, model: &Model) -> Result<(), IoError> {
         let view = TensorView::new(Dtype::F64, tensor.shape.clone(), bytes).map_err(failed)?;
         views.push((tensor.name.as_str(), view));
     }
-    let metadata = HashMap::from([(METADATA_KEY.to_owned(), model.to_metadata())]);
+    let metadata = HashMap::from([(METADATA_KEY.to_owned(), metadata)]);
     let bytes = safetensors::serialize(views, Some(metadata)).map_err(failed)?;
     write_atomically(path, &bytes)
 }
@@ -66,16 +156,55 @@ pub fn write_model(path: &Path, model: &Model) -> Result<(), IoError> {
 /// [`IoError::Read`] if the file cannot be read, [`IoError::NotAModel`] if it is cut short, damaged,
 /// or not a model of efmca.
 pub fn read_model(path: &Path) -> Result<Model, IoError> {
-    let bytes = std::fs::read(path).map_err(|source| IoError::Read {
+    let bytes = content(path)?;
+    let found = decode(&bytes).map(|(model, _)| model);
+    found.map_err(|problem| IoError::NotAModel { path: path.to_path_buf(), problem })
+}
+
+/// Reads a model with the names and labels of its columns, if the file has them.
+///
+/// # Errors
+///
+/// As [`read_model`], and [`IoError::NotAModel`] if names or labels do not fit the columns.
+pub fn read_model_file(path: &Path) -> Result<ModelFile, IoError> {
+    let bytes = content(path)?;
+    let found = decode(&bytes).and_then(|(model, metadata)| with_columns(model, &metadata));
+    found.map_err(|problem| IoError::NotAModel { path: path.to_path_buf(), problem })
+}
+
+fn content(path: &Path) -> Result<Vec<u8>, IoError> {
+    std::fs::read(path).map_err(|source| IoError::Read {
         path: path.to_path_buf(),
         hint: hint_for_reading(source.kind()),
         source,
-    })?;
-    decode(&bytes).map_err(|problem| IoError::NotAModel { path: path.to_path_buf(), problem })
+    })
 }
 
-/// The model in the bytes of a file, or what is wrong with them.
-fn decode(bytes: &[u8]) -> Result<Model, String> {
+/// The model with what its metadata says about its columns.
+fn with_columns(model: Model, metadata: &str) -> Result<ModelFile, String> {
+    let metadata: Value =
+        serde_json::from_str(metadata).map_err(|error| format!("its metadata cannot be read: {error}"))?;
+    let texts = |value: &Value| -> Option<Vec<String>> {
+        value.as_array()?.iter().map(|text| text.as_str().map(str::to_owned)).collect()
+    };
+    let names = match &metadata[NAMES_KEY] {
+        Value::Null => Vec::new(),
+        names => texts(names).ok_or("the names of its columns are no list of texts")?,
+    };
+    let labels = match &metadata[LABELS_KEY] {
+        Value::Null => Some(Vec::new()),
+        Value::Array(columns) => {
+            columns.iter().map(|column| if column.is_null() { Some(None) } else { texts(column).map(Some) }).collect()
+        }
+        _ => None,
+    };
+    let labels = labels.ok_or("the labels of its columns are no list of lists of texts")?;
+    let file = ModelFile { model, names, labels };
+    file.problem().map_or(Ok(file), Err)
+}
+
+/// The model in the bytes of a file and its metadata, or what is wrong with them.
+fn decode(bytes: &[u8]) -> Result<(Model, String), String> {
     let broken =
         |error: safetensors::SafeTensorError| format!("it is cut short, damaged, or no safetensors file ({error})");
     let (_, header) = SafeTensors::read_metadata(bytes).map_err(broken)?;
@@ -86,10 +215,11 @@ fn decode(bytes: &[u8]) -> Result<Model, String> {
     for (name, view) in file.iter() {
         tensors.push(numbers(name, &view)?);
     }
-    Model::from_tensors(&tensors, metadata).map_err(|error| match error {
+    let model = Model::from_tensors(&tensors, metadata).map_err(|error| match error {
         efmca::Error::NotAModel { problem } => problem,
         other => other.to_string(),
-    })
+    })?;
+    Ok((model, metadata.clone()))
 }
 
 /// A tensor of the file as numbers.

@@ -59,7 +59,7 @@ fn the_same_model_gives_the_same_bytes() {
             assert_eq!(bytes_of(&model), first);
         }
         // ... also after it was read
-        assert_eq!(bytes_of(&decode(&first).unwrap()), first);
+        assert_eq!(bytes_of(&decode(&first).unwrap().0), first);
     }
 }
 
@@ -121,4 +121,54 @@ fn foreign_files_say_what_is_missing() {
     assert!(problem(&file_with(Dtype::F64, &[2, 2], &zeros, Some(&newer))).contains("version is 2"));
     let unknown = metadata.replace("gamma", "gama");
     assert!(problem(&file_with(Dtype::F64, &[2, 2], &zeros, Some(&unknown))).contains("did you mean `gamma`?"));
+}
+
+#[test]
+fn names_and_labels_come_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.safetensors");
+    let names: Vec<String> = ["visits", "a \"b\"\n", "größe", "city"].map(str::to_owned).to_vec();
+    let labels = vec![None, None, None, Some(["Oslo", "Rome", ""].map(str::to_owned).to_vec())];
+    let file = ModelFile { model: mixed(), names, labels };
+    write_model_file(&path, &file).unwrap();
+    let first = std::fs::read(&path).unwrap();
+    let back = read_model_file(&path).unwrap();
+    assert_eq!((&back.names, &back.labels), (&file.names, &file.labels));
+    assert_eq!(back.labels_of(3).unwrap()[1], "Rome");
+    assert!(back.labels_of(0).is_none() && back.labels_of(9).is_none());
+    assert_eq!(bits(&back.model), bits(&file.model));
+    assert_eq!(bits(&read_model(&path).unwrap()), bits(&file.model));
+    write_model_file(&path, &back).unwrap();
+    assert_eq!(std::fs::read(&path).unwrap(), first);
+}
+
+#[test]
+fn a_model_without_names_has_the_same_bytes_as_ever() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.safetensors");
+    write_model_file(&path, &ModelFile::from(mixed())).unwrap();
+    assert_eq!(std::fs::read(&path).unwrap(), bytes_of(&mixed()));
+    let back = read_model_file(&path).unwrap();
+    assert!(back.names.is_empty() && back.labels.is_empty());
+}
+
+#[test]
+fn names_that_do_not_fit_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.safetensors");
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<String>>();
+    let refused = |file: ModelFile| write_model_file(&path, &file).unwrap_err().to_string();
+    assert!(refused(ModelFile { names: names(&["a"]), ..mixed().into() }).contains("1 names for 4 columns"));
+    assert!(refused(ModelFile { names: names(&["a", "b", "a", "c"]), ..mixed().into() }).contains("called `a`"));
+    assert!(refused(ModelFile { labels: vec![None], ..mixed().into() }).contains("labels of 1 columns"));
+    let problem = |key: &str, value: Value| {
+        let mut metadata: Value = serde_json::from_str(&mixed().to_metadata()).unwrap();
+        metadata[key] = value;
+        with_columns(mixed(), &metadata.to_string()).map(|_| ()).unwrap_err()
+    };
+    assert!(problem(NAMES_KEY, json!("a")).contains("no list of texts"));
+    assert!(problem(NAMES_KEY, json!(["a", 1, "b", "c"])).contains("no list of texts"));
+    assert!(problem(NAMES_KEY, json!(["a"])).contains("1 names for 4 columns"));
+    assert!(problem(LABELS_KEY, json!([null, null, null, ["x", 2]])).contains("list of lists"));
+    assert!(problem(LABELS_KEY, json!([null])).contains("labels of 1"));
 }

@@ -46,13 +46,13 @@ pub(crate) fn read(bytes: &[u8], format: Format, array: Option<&str>, limit: u64
             *place = name;
         }
     }
-    let mut names = distinct(names, &mut remarks);
+    let names = distinct(names, &mut remarks);
     let empty: Vec<bool> = values.axis_iter(Axis(1)).map(|column| column.iter().all(|value| value.is_nan())).collect();
     if empty.iter().all(|empty| *empty) {
         return Err(Fault::new("all its values are NaN", "give an array with numbers"));
     }
     if !empty.contains(&true) {
-        return Ok(Table { names, values, kinds: vec![Kind::Number; width], remarks });
+        return Ok(Table { names, values, kinds: vec![Kind::Number; width], empty: Vec::new(), remarks });
     }
     for (index, name) in names.iter().enumerate().filter(|(index, _)| empty.get(*index) == Some(&true)) {
         let place = if *name == default_name(index) { name.clone() } else { format!("column {} ({name})", index + 1) };
@@ -60,8 +60,10 @@ pub(crate) fn read(bytes: &[u8], format: Format, array: Option<&str>, limit: u64
     }
     let kept: Vec<usize> = (0..width).filter(|index| empty.get(*index) == Some(&false)).collect();
     let values = values.select(Axis(1), &kept);
-    names = kept.iter().filter_map(|index| names.get(*index).cloned()).collect();
-    Ok(Table { names, values, kinds: vec![Kind::Number; kept.len()], remarks })
+    let (kept_names, empty): (Vec<_>, Vec<_>) = names.into_iter().zip(empty).partition(|(_, empty)| !empty);
+    let only_names = |columns: Vec<(String, bool)>| columns.into_iter().map(|(name, _)| name).collect();
+    let kinds = vec![Kind::Number; kept.len()];
+    Ok(Table { names: only_names(kept_names), values, kinds, empty: only_names(empty), remarks })
 }
 
 /// The names of columns as notes of an NPZ file; those that [`read`] fills in are left out.

@@ -45,6 +45,8 @@ pub(crate) enum Fate {
     },
     /// With the reason.
     LeftOut(String),
+    /// Left out because it holds no value, with a text that says so.
+    Empty(String),
 }
 
 impl Column {
@@ -89,7 +91,7 @@ impl Column {
         let odd = self.odd_numbers + self.texts;
         let all = self.numbers + odd;
         if all == 0 {
-            return Ok(Fate::LeftOut(format!("column {name} holds no value and was left out")));
+            return Ok(Fate::Empty(format!("column {name} holds no value and was left out")));
         }
         let Some(first) = &self.first_odd else {
             return Ok(Fate::Kept { kind: Kind::Number, codes: Codes::default(), remark: None });

@@ -134,10 +134,15 @@ fn finish(cells: Cells) -> Result<Table, Fault> {
     let width = columns.len();
     let mut kept: Vec<(usize, Codes)> = Vec::with_capacity(width);
     let (mut kept_names, mut kinds) = (Vec::with_capacity(width), Vec::with_capacity(width));
+    let mut empty = Vec::new();
     for (index, (column, name)) in columns.iter().zip(names).enumerate() {
         let cells = values.iter().skip(index).step_by(width).copied();
         match column.finish(&name, cells)? {
             Fate::LeftOut(reason) => remarks.push(reason),
+            Fate::Empty(reason) => {
+                remarks.push(reason);
+                empty.push(name);
+            }
             Fate::Kept { kind, codes, remark } => {
                 kept.push((index, codes));
                 kept_names.push(name);
@@ -168,7 +173,7 @@ fn finish(cells: Cells) -> Result<Table, Fault> {
     }
     let values =
         Array2::from_shape_vec((rows, kept.len()), values).map_err(|error| Fault::damaged(error.to_string()))?;
-    Ok(Table { names: kept_names, values, kinds, remarks })
+    Ok(Table { names: kept_names, values, kinds, empty, remarks })
 }
 
 fn ragged(line: u64, found: usize, first: u64, width: usize, delimiter: u8) -> Fault {

@@ -177,6 +177,35 @@ fn table_is_written_as_text() {
 }
 
 #[test]
+fn table_labels_are_written_back() {
+    let folder = Folder::new();
+    let values = array![[0.0, 1.0], [1.0, 0.5], [f64::NAN, 2.0]];
+    let labels = [Some(vec!["no".to_owned(), "yes".to_owned()]), None];
+    let text = "x0,x1\nno,1\nyes,0.5\n,2\n";
+    let path = folder.path("labels.csv");
+    write_labelled_table(&path, &names(2), &labels, values.view(), false).unwrap();
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+    assert_eq!(csv_text_of(&names(2), &labels[..1], values.view()).unwrap(), text);
+    let table = read_table(&path, &TableOptions::default()).unwrap();
+    assert!(same(&table.values, &values));
+    // what has no word stays a number
+    assert_eq!(csv_text_of(&names(1), &labels, array![[1.5], [2.0], [-1.0]].view()).unwrap(), "x0\n1.5\n2\n-1\n");
+    let path = folder.path("labels.npy");
+    write_labelled_table(&path, &names(2), &labels, values.view(), false).unwrap();
+    assert!(same(&read_table(&path, &TableOptions::default()).unwrap().values, &values));
+}
+
+#[test]
+fn table_columns_without_values_are_named() {
+    let folder = Folder::new();
+    let table = read_table(&folder.put("a.csv", b"a,b,c\n1,,2\n3,,4\n"), &TableOptions::default()).unwrap();
+    assert_eq!((table.names, table.empty), (vec!["a".to_owned(), "c".to_owned()], vec!["b".to_owned()]));
+    let array = npy(&[2, 2], [1.0, f64::NAN, 2.0, f64::NAN].into_iter());
+    let table = read_table(&folder.put("a.npy", &array), &TableOptions::default()).unwrap();
+    assert_eq!((table.names, table.empty), (vec!["column 1".to_owned()], vec!["column 2".to_owned()]));
+}
+
+#[test]
 fn table_is_written_as_array() {
     let folder = Folder::new();
     // Not in the order of the file, as a view of another array may be.

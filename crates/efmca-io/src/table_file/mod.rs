@@ -36,7 +36,7 @@ mod trouble;
 mod writing;
 
 pub use reading::read_table;
-pub use writing::{check_table_place, write_table};
+pub use writing::{check_table_place, csv_text_of, write_labelled_table, write_table};
 
 use ndarray::Array2;
 
@@ -50,6 +50,8 @@ pub struct Table {
     pub values: Array2<f64>,
     /// What the values of each column were in the file.
     pub kinds: Vec<Kind>,
+    /// The names of columns that were left out because they hold no value.
+    pub empty: Vec<String>,
     /// What the user should know: columns that were left out, labels that were coded.
     pub remarks: Vec<String>,
 }

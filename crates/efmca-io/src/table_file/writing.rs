@@ -48,6 +48,24 @@ impl Target {
 /// As [`check_table_place`], and [`IoError::TableCannotBeWritten`] if there is no value or if the number
 /// of names differs from that of columns.
 pub fn write_table(path: &Path, names: &[String], values: ArrayView2<f64>, force: bool) -> Result<(), IoError> {
+    write_labelled_table(path, names, &[], values, force)
+}
+
+/// The same with words: in a column that has labels, CSV files get `labels[column][value]` for the values 0, 1, ….
+///
+/// Columns after the end of `labels` have none. NPY and NPZ files have no place for words and get the numbers, and so do
+/// CSV files where there is no label for a value.
+///
+/// # Errors
+///
+/// As [`write_table`].
+pub fn write_labelled_table(
+    path: &Path,
+    names: &[String],
+    labels: &[Option<Vec<String>>],
+    values: ArrayView2<f64>,
+    force: bool,
+) -> Result<(), IoError> {
     check_table_place(path, force)?;
     let location = Location::of(path);
     let refused = |fault: Fault| IoError::TableCannotBeWritten {
@@ -65,7 +83,7 @@ pub fn write_table(path: &Path, names: &[String], values: ArrayView2<f64>, force
         return Err(refused(Fault::new(problem, "give a name for each column")));
     }
     let bytes = match Target::of(&location.file)? {
-        Target::Csv(delimiter) => csv_bytes(names, values, delimiter)
+        Target::Csv(delimiter) => csv_bytes(names, labels, values, delimiter)
             .map_err(|error| Fault::new(format!("CSV cannot be made ({error})"), "use NPY")),
         Target::Npy => npy_bytes(values),
         Target::Npz => {
@@ -87,12 +105,35 @@ pub fn check_table_place(path: &Path, force: bool) -> Result<(), IoError> {
     check_place(&file, force)
 }
 
-fn csv_bytes(names: &[String], values: ArrayView2<f64>, delimiter: u8) -> Result<Vec<u8>, csv::Error> {
+/// The text of the CSV file that [`write_labelled_table`] would write, for standard output.
+///
+/// # Errors
+///
+/// If the text cannot be made, which only happens if there is no memory for it.
+pub fn csv_text_of(
+    names: &[String],
+    labels: &[Option<Vec<String>>],
+    values: ArrayView2<f64>,
+) -> std::io::Result<String> {
+    let bytes = csv_bytes(names, labels, values, b',').map_err(std::io::Error::other)?;
+    String::from_utf8(bytes).map_err(std::io::Error::other)
+}
+
+fn csv_bytes(
+    names: &[String],
+    labels: &[Option<Vec<String>>],
+    values: ArrayView2<f64>,
+    delimiter: u8,
+) -> Result<Vec<u8>, csv::Error> {
     let mut writer = csv::WriterBuilder::new().delimiter(delimiter).from_writer(Vec::new());
     writer.write_record(names)?;
     let mut text = Vec::new();
     for row in values.rows() {
-        for value in row {
+        for (column, value) in row.iter().enumerate() {
+            if let Some(label) = labels.get(column).and_then(|labels| label_of(labels.as_deref()?, *value)) {
+                writer.write_field(label)?;
+                continue;
+            }
             text.clear();
             write_number(&mut text, *value)?;
             writer.write_field(&text)?;
@@ -100,6 +141,12 @@ fn csv_bytes(names: &[String], values: ArrayView2<f64>, delimiter: u8) -> Result
         writer.write_record(None::<&[u8]>)?;
     }
     writer.into_inner().map_err(|error| error.into_error().into())
+}
+
+/// The word for a value, if there is one.
+fn label_of(labels: &[String], value: f64) -> Option<&String> {
+    let whole = value.fract() == 0.0 && value >= 0.0 && value < labels.len() as f64;
+    labels.get(value as usize).filter(|_| whole)
 }
 
 /// The shortest text that is read as the same number; nothing for NaN.

@@ -150,7 +150,11 @@ impl Candidate {
     }
 
     fn look_for(&mut self, key: &'static str, search: Search, values: &Values) -> Result<()> {
-        let bounds = |(low, high): (f64, f64), whole: bool| Unknown { low, high: high.max(low), whole, key };
+        let bounds = |(low, high): (f64, f64), whole: bool| {
+            // equal values have no scatter that a range could be made of
+            let low = if low > 0.0 { low } else { f64::MIN_POSITIVE };
+            Unknown { low, high: high.max(low), whole, key }
+        };
         match search {
             Search::No => {
                 return Err(Error::FamilyParameter {
@@ -158,7 +162,7 @@ impl Candidate {
                     problem: format!("`{key}` cannot be found in data; give it, as in `{}:{key}=…`", self.spec),
                 });
             }
-            Search::Value(read) => self.spec = with_known(&self.spec, key, &read(&values.summary).to_string()),
+            Search::Value(read) => self.spec = with_known(&self.spec, key, &short(read(&values.summary)).to_string()),
             Search::Range(range) => self.unknown.push(bounds(range(&values.summary), false)),
             Search::Whole(range) => self.unknown.push(bounds(range(&values.summary), true)),
         }
@@ -208,10 +212,23 @@ pub(crate) fn rounded(unknown: &Unknown, value: f64) -> f64 {
     if unknown.whole {
         return value.round().clamp(unknown.low, unknown.high);
     }
-    let digits = 3 - value.abs().log10().floor() as i32;
-    let scale = 10f64.powi(digits);
+    let scale = scale_for(value, 4);
     let rounded = (value * scale).round() / scale;
     if rounded.is_finite() && rounded > 0.0 { rounded } else { value }
+}
+
+/// The power of ten that makes whole numbers of `digits` digits of numbers as large as `value`.
+fn scale_for(value: f64, digits: i32) -> f64 {
+    let size = value.abs().log10().floor();
+    if size.is_finite() { 10f64.powi(digits - 1 - size as i32) } else { 1.0 }
+}
+
+/// A value that was read off the data with seven digits, and not above it: a threshold must not pass the smallest value.
+fn short(value: f64) -> f64 {
+    let scale = scale_for(value, 7);
+    let short = (value * scale).floor() / scale;
+    // zero would be no threshold
+    if short.is_finite() && (short != 0.0 || value == 0.0) { short } else { value }
 }
 
 /// All candidates of the registry for these values, and those that are out with the reason.
@@ -240,9 +257,8 @@ fn specs(entry: &Entry) -> Vec<String> {
             inner.name != "hurdle" && required < 2 && example.is_some_and(|example| example.is_ok())
         };
         let above = entries().iter().filter(fits).flat_map(specs);
-        // one family, two names
-        let poisson = |spec: String| if spec == "zero-truncated-poisson" { "poisson".into() } else { spec };
-        return above.map(|spec| format!("hurdle-{}", poisson(spec))).collect();
+        // `hurdle-poisson` is the shorter name of the same family
+        return above.filter(|spec| spec != "zero-truncated-poisson").map(|spec| format!("hurdle-{spec}")).collect();
     }
     let optional = entry.known.iter().filter(|known| !known.required && !matches!(known.search, Search::No));
     std::iter::once(entry.name.to_string())

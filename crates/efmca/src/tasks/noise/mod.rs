@@ -36,8 +36,10 @@ const FOUND: f64 = 0.02;
 const PSEUDO_COUNT: f64 = 1.0;
 /// Families that are further behind than this, in nats an entry and in standard errors, are not trained again.
 const FAR: (f64, f64) = (0.03, 6.0);
-/// Starts whose short runs a training begins with.
-const SHORT_STARTS: usize = 3;
+/// Starts whose short runs a training begins with, where posteriors are exact.
+const SHORT_STARTS: usize = 6;
+/// The part of the iterations that families have before those that are far behind are left out.
+const FIRST_LOOK: usize = 2;
 /// States of a row where there are too many causes for all.
 const STATES: usize = 20;
 
@@ -162,7 +164,8 @@ impl NoiseType {
         let mut told = (0, candidates.len());
         let mut stopped = false;
         for candidate in candidates {
-            let trained = self.train(&candidate, &split, whole, 0, None);
+            let quick = NoiseType { iterations: self.iterations.div_ceil(FIRST_LOOK), ..self.clone() };
+            let trained = quick.train(&candidate, &split, whole, 0, None);
             told.0 += 1;
             let step = Step { done: candidate.name(), trainings: told };
             match trained {
@@ -289,7 +292,7 @@ impl NoiseType {
     /// The training of all families.
     pub(crate) fn em(&self, data: &dyn Data) -> Em {
         let em = Em::new(self.h).iterations(self.iterations).pseudo_count(PSEUDO_COUNT).tolerance(1e-6);
-        let em = em.starts(SHORT_STARTS).short_iterations(8);
+        let em = em.starts(SHORT_STARTS).short_iterations(10);
         // all states of all rows would take longer than a few good ones
         let many = self.h > LARGEST_EXACT_H || data.n().saturating_mul(data.d()) << self.h.min(16) > 1 << 30;
         if many { em.truncated(Truncation::new(STATES)).starts(1) } else { em }

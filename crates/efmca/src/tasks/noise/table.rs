@@ -92,6 +92,8 @@ struct Given {
     /// Hidden ones, likewise.
     hidden: Owned,
     whole: bool,
+    /// Whether nothing is known of the other columns.
+    by_itself: bool,
 }
 
 impl Mixed {
@@ -260,7 +262,9 @@ impl Slot {
             a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
         });
         self.family = order[0].0.family.clone();
-        self.candidates = order.iter().take(KEPT).map(|(_, found)| found.candidate.clone()).collect();
+        // by itself a column looks wider than it is, so that nothing is left out before the others were looked at
+        let kept = if given.by_itself { order.len() } else { KEPT };
+        self.candidates = order.iter().take(kept).map(|(_, found)| found.candidate.clone()).collect();
         // what only the first sweep looked at stays in the list
         let again: Vec<Tried> = order.into_iter().map(|(tried, _)| tried).collect();
         let rest =
@@ -314,6 +318,7 @@ impl Given {
             seen: part(&|n| there(n) && !shown[[n, d]].is_nan()),
             hidden: part(&|n| there(n) && shown[[n, d]].is_nan()),
             whole: kind == Kind::Whole,
+            by_itself: owners.ncols() == 1,
         }
     }
 

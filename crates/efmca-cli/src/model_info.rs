@@ -1,0 +1,146 @@
+//! `efmca info`: what is in a model file.
+
+use efmca::Superposition;
+use efmca_io::{ModelFile, read_model_file};
+use serde_json::{Value, json};
+
+use crate::failure::Failure;
+use crate::model_args::InfoArgs;
+use crate::model_causes::{background_means, background_shares, number, percent};
+use crate::model_table::{names_of, quoted};
+use crate::show::{Screen, largest_first};
+
+/// Causes that are shown.
+const CAUSES: usize = 10;
+/// Columns that are shown.
+const COLUMNS: usize = 50;
+/// Labels of a column that are shown.
+const LABELS: usize = 8;
+
+pub(crate) fn run(args: &InfoArgs) -> Result<(), Failure> {
+    let file = read_model_file(&args.model).map_err(Failure::input)?;
+    let bytes = std::fs::metadata(&args.model).map_or(0, |metadata| metadata.len());
+    let path = args.model.display().to_string();
+    let mut screen = Screen::new();
+    if args.json {
+        return Ok(screen.say(&as_json(&file, &path, bytes).to_string())?);
+    }
+    for line in as_text(&file, &path, bytes) {
+        screen.say(&line)?;
+    }
+    Ok(())
+}
+
+/// The families in the order in which they come first, and the columns of each.
+fn families(file: &ModelFile) -> Vec<(String, usize)> {
+    let mut found: Vec<(String, usize)> = Vec::new();
+    for (_, family, _) in file.model.columns().iter() {
+        let spec = family.spec();
+        match found.iter_mut().find(|(known, _)| *known == spec) {
+            Some((_, count)) => *count += 1,
+            None => found.push((spec, 1)),
+        }
+    }
+    found
+}
+
+fn as_text(file: &ModelFile, path: &str, bytes: u64) -> Vec<String> {
+    let model = &file.model;
+    let families: Vec<String> = families(file)
+        .into_iter()
+        .map(|(spec, count)| format!("{spec} ({count} {})", if count == 1 { "column" } else { "columns" }))
+        .collect();
+    let items = [
+        ("file", format!("{path} ({bytes} bytes)")),
+        ("causes", model.h().to_string()),
+        ("columns", model.d().to_string()),
+        ("families", families.join(", ")),
+        ("background", background(file).to_owned()),
+        ("superposition", superposition(model.superposition())),
+        ("parameters", model.parameter_count().to_string()),
+        ("active in a row", format!("{:.2} causes on average", model.pi().sum())),
+    ];
+    let mut lines: Vec<String> = items.into_iter().map(|(what, value)| format!("{what:<17}{value}")).collect();
+    lines.push(match model.h() > CAUSES {
+        true => format!("probability to be active, the {CAUSES} most active causes"),
+        false => "probability to be active".to_owned(),
+    });
+    for cause in largest_first(model.pi()).into_iter().take(CAUSES) {
+        lines.push(format!("  cause {}  {}", cause + 1, number(model.pi()[cause])));
+    }
+    if file.names.is_empty() {
+        lines.push("the columns have no names, as in models of images".to_owned());
+        return lines;
+    }
+    lines.push("columns, with the mean or the shares of labels where no cause is active".to_owned());
+    let names = names_of(file);
+    let specs: Vec<String> = model.columns().iter().map(|(_, family, _)| family.spec()).collect();
+    let width = |texts: &[String]| texts.iter().map(|text| text.chars().count()).max().unwrap_or(0).min(40);
+    let (first, second) = (width(&names), width(&specs));
+    for (d, mean) in background_means(model).into_iter().enumerate().take(COLUMNS) {
+        let value = file.labels_of(d).map_or_else(|| number(mean), |labels| shares(file, d, labels));
+        // names from files stay on their line
+        let name = names[d].escape_debug().to_string();
+        lines.push(format!("  {name:<first$}  {:<second$}  {value}", specs[d]));
+    }
+    if names.len() > COLUMNS {
+        lines.push(format!("  … ({} in all; --json shows all)", names.len()));
+    }
+    lines
+}
+
+/// The labels of a column, each with its share where no cause is active.
+fn shares(file: &ModelFile, d: usize, labels: &[String]) -> String {
+    let shares = background_shares(&file.model, d, labels.len());
+    let each = labels.iter().zip(shares).map(|(label, share)| format!("{} {}", quoted(label), percent(share)));
+    let mut list: Vec<String> = each.take(LABELS).collect();
+    if labels.len() > LABELS {
+        list.push(format!("… ({} in all)", labels.len()));
+    }
+    list.join(", ")
+}
+
+fn as_json(file: &ModelFile, path: &str, bytes: u64) -> Value {
+    let model = &file.model;
+    let means = background_means(model);
+    let columns: Vec<Value> = model
+        .columns()
+        .iter()
+        .map(|(d, family, _)| {
+            // labels have no mean
+            let labels = file.labels_of(d);
+            let mean = Some(means[d]).filter(|mean| mean.is_finite() && labels.is_none());
+            json!({
+                "name": file.names.get(d),
+                "family": family.spec(),
+                "labels": labels,
+                "background_mean": mean,
+                "background_shares": labels.map(|labels| background_shares(model, d, labels.len())),
+            })
+        })
+        .collect();
+    json!({
+        "file": path,
+        "bytes": bytes,
+        "causes": model.h(),
+        "columns": columns,
+        "background": background(file),
+        "superposition": superposition(model.superposition()),
+        "parameters": model.parameter_count(),
+        "pi": model.pi().to_vec(),
+    })
+}
+
+fn background(file: &ModelFile) -> &'static str {
+    if file.model.background_learned() { "learned" } else { "fixed" }
+}
+
+fn superposition(rule: Superposition) -> String {
+    match rule {
+        Superposition::Max => "max".to_owned(),
+        Superposition::MaxMagnitude => "max-magnitude".to_owned(),
+        Superposition::Smooth { rho } => format!("smooth:rho={rho}"),
+        Superposition::SmoothMagnitude { rho } => format!("smooth-magnitude:rho={rho}"),
+        other => format!("{other:?}"),
+    }
+}
