@@ -265,7 +265,7 @@ fn finish(args: &FitArgs, table: &Table, learned: Learned, watch: &Watch) -> Res
         summary.push(("seed".to_owned(), args.seed.to_string()));
         let title = args.output.file_name().map_or("efmca".into(), |name| name.to_string_lossy().into_owned());
         let curve = fit.history.iter().map(|step| step.bound).collect();
-        let page = Report { title, summary, pictures: Vec::new(), causes: Some(picture(&file)?), curve };
+        let page = Report { title, summary, causes: Some(picture(&file)?), curve, ..Report::default() };
         page.write(path, args.force).map_err(Failure::work)?;
     }
     let report = args.report.as_ref().map_or(String::new(), |path| format!(", {}", path.display()));

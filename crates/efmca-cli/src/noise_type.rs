@@ -6,7 +6,7 @@ use efmca::tasks::noise::{ColumnTypes, Mixed, NoiseType, Ranking};
 use efmca::tasks::select::Select;
 use efmca::{Error, Model};
 use efmca_io::image_file::check_place;
-use efmca_io::write_model;
+use efmca_io::{ModelFile, write_model_file};
 use serde_json::{Value, json};
 
 use crate::clean::set_threads;
@@ -38,7 +38,12 @@ pub(crate) fn run(args: &NoiseTypeArgs) -> Result<(), Failure> {
         remarks(&mut screen, &input, &args.input.input)?;
     }
     if let Some(path) = &args.save_model {
-        write_model(path, &found.model).map_err(Failure::work)?;
+        let names = match &input.content {
+            Content::Table { names, .. } => names.clone(),
+            _ => Vec::new(),
+        };
+        let file = ModelFile { model: found.model.clone(), names, labels: Vec::new() };
+        write_model_file(path, &file).map_err(Failure::work)?;
     }
     if let Some(path) = &args.work.report {
         found.page.write(path, args.work.force).map_err(Failure::work)?;

@@ -91,6 +91,10 @@ impl Inferred {
 /// Causes up to which all states of all rows are kept.
 const FEW_CAUSES: usize = 8;
 
+/// States and E-steps of a row where there are more. Who owns an entry is a sum over states, to which the rare ones add little.
+const OWNER_STATES: usize = 24;
+const OWNER_SWEEPS: usize = 8;
+
 /// Posteriors in the form that tells who owns what.
 #[derive(Debug, Clone)]
 pub(crate) enum Owners {
@@ -103,7 +107,9 @@ impl Owners {
     /// The posteriors of `model` on `y`: exact for few causes.
     pub(crate) fn new(model: &Model, y: &dyn Data) -> Result<Owners> {
         if model.h() > FEW_CAUSES {
-            return Ok(Owners::Some(Box::new(model.infer_by_default(y)?)));
+            let truncation =
+                Truncation::new(OWNER_STATES).proposals(vec![std::sync::Arc::new(OneFlips { parents: 1 })]);
+            return Ok(Owners::Some(Box::new(model.infer(y, &truncation, OWNER_SWEEPS, 0)?)));
         }
         let statistics = Statistics::new(&model.columns, y, None)?;
         Ok(Owners::All(Exact::new(model)?.posteriors(&statistics)?))

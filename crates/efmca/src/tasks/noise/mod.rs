@@ -26,6 +26,7 @@ use crate::em::{Em, Fit, Init};
 use crate::error::{Error, Result};
 use crate::family::{Measure, SharedFamily};
 use crate::model::{Data, Model};
+use crate::posterior::truncated::Precision;
 use crate::posterior::{LARGEST_EXACT_H, Truncation};
 
 /// Rounds of search for unknown known parameters.
@@ -39,9 +40,9 @@ const FAR: (f64, f64) = (0.03, 6.0);
 /// Starts whose short runs a training begins with, where posteriors are exact.
 const SHORT_STARTS: usize = 6;
 /// The part of the iterations that families have before those that are far behind are left out.
-const FIRST_LOOK: usize = 2;
+const FIRST_LOOK: usize = 3;
 /// States of a row where there are too many causes for all.
-const STATES: usize = 20;
+const STATES: usize = 16;
 
 /// Settings for ranking families. Everything has a default but the number of causes.
 ///
@@ -278,7 +279,7 @@ impl NoiseType {
             let moved = known.iter().zip(&next).map(|(old, new)| (new / old - 1.0).abs()).fold(0.0, f64::max);
             known = next;
             family = candidate.family(&known)?;
-            let again = self.em(&*split.seen).family(family.clone()).iterations(self.iterations / 2 + 1);
+            let again = self.em(&*split.seen).family(family.clone()).iterations(self.iterations / 3 + 1);
             let better = again.init(Init::Posteriors(Box::new(fit.model.clone()))).fit(&*split.seen)?;
             fit = better;
             if moved < FOUND {
@@ -295,7 +296,7 @@ impl NoiseType {
         let em = em.starts(SHORT_STARTS).short_iterations(10);
         // all states of all rows would take longer than a few good ones
         let many = self.h > LARGEST_EXACT_H || data.n().saturating_mul(data.d()) << self.h.min(16) > 1 << 30;
-        if many { em.truncated(Truncation::new(STATES)).starts(1) } else { em }
+        if many { em.truncated(Truncation::new(STATES).precision(Precision::Single)).starts(1) } else { em }
     }
 }
 

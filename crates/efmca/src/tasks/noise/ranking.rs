@@ -115,6 +115,12 @@ impl Ranking {
                 }
             }
         }
+        let plain = self.ranked.iter().any(|one| one.family.spec() == "poisson");
+        if name.starts_with("negative-binomial") && plain {
+            text += " Counts scatter more about the causes that were learned than Poisson counts do; what more causes would \
+                     explain looks like that, too, so that photon counts of a scene with many shades can be named so: then r \
+                     grows with the number of causes, and the noise itself is Poisson.";
+        }
         text
     }
 }
