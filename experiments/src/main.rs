@@ -6,6 +6,7 @@ mod bars;
 mod cleaning;
 mod exponential;
 mod large_bars;
+mod noise_audio;
 mod noise_images;
 mod noise_synthetic;
 mod output;
@@ -35,6 +36,8 @@ enum Experiment {
     LargeBars(large_bars::Settings),
     /// House with exponential noise (Sec. 7.2.3): three noise models and the tool's own settings.
     Exponential(exponential::Settings),
+    /// Noise types of sound (Sec. 7.2.2): families of the amplitudes of spectrograms.
+    NoiseAudio(noise_audio::Settings),
     /// Noise types of images (Sec. 7.2.2): three models on images with three kinds of noise.
     NoiseImages(noise_images::Settings),
     /// Data drawn from a model of each family: is its noise named correctly?
@@ -51,6 +54,7 @@ fn main() -> ExitCode {
         Experiment::Bars(settings) => bars::run(settings, &arguments.out),
         Experiment::Exponential(settings) => exponential::run(settings, &arguments.out),
         Experiment::LargeBars(settings) => large_bars::run(settings, &arguments.out),
+        Experiment::NoiseAudio(settings) => noise_audio::run(settings, &arguments.out),
         Experiment::NoiseImages(settings) => noise_images::run(settings, &arguments.out),
         Experiment::NoiseSynthetic(settings) => noise_synthetic::run(settings, &arguments.out),
         Experiment::Poisson(settings) => poisson::run(settings, &arguments.out),

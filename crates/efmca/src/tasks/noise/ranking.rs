@@ -5,12 +5,12 @@ use crate::family::SharedFamily;
 use crate::model::Model;
 
 /// Differences below this many standard errors are ties.
-const ERRORS: f64 = 2.0;
+pub(super) const ERRORS: f64 = 2.0;
 /// Trainings that end further apart than this, in nats a row, ended in different optima, which says nothing about families.
 const MOST_LUCK: f64 = 0.01;
 /// Differences of the criterion below this many nats in all do not justify another parameter: it takes that much to be
 /// sure, and trainings end as far apart.
-const SLACK: f64 = 6.0;
+pub(super) const SLACK: f64 = 6.0;
 
 /// One family in a ranking.
 #[derive(Debug, Clone)]

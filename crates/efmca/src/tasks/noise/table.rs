@@ -12,6 +12,7 @@ use super::candidates::{Candidate, Kind, Refusal, Values, candidates};
 use super::held_out::{LEAST, Source, Split, rows_of};
 use super::interval::log_probability;
 use super::known::{Owned, search};
+use super::ranking::{ERRORS, SLACK};
 use super::{NoiseType, Observer, Step};
 use crate::em::{Fit, Init, Owners};
 use crate::error::{Error, Result};
@@ -24,8 +25,6 @@ const SWEEPS: usize = 3;
 const STEPS: usize = 10;
 /// Candidates of a column that later sweeps look at again.
 const KEPT: usize = 5;
-/// Differences below this many standard errors are ties.
-const ERRORS: f64 = 2.0;
 
 /// Settings for finding the families of a table.
 #[derive(Debug, Clone)]
@@ -233,11 +232,13 @@ impl Slot {
             family: SharedFamily,
             scores: Vec<f64>,
             bic: f64,
+            parameters: usize,
         }
         let mut found: Vec<Found> = Vec::new();
         for candidate in &self.candidates {
             if let Some((family, scores, bic)) = given.try_family(candidate) {
-                found.push(Found { candidate: candidate.clone(), family, scores, bic });
+                let parameters = given.seen.owner.ncols() * family.l() + candidate.searched();
+                found.push(Found { candidate: candidate.clone(), family, scores, bic, parameters });
             }
         }
         let mean = |scores: &[f64]| scores.iter().sum::<f64>() / scores.len().max(1) as f64;
@@ -261,6 +262,11 @@ impl Slot {
             let (a, b) = (key(a, a_found), key(b, b_found));
             a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
         });
+        // of ties that the criterion hardly tells apart the simplest comes first, as in a ranking
+        let highest = order[0].1.bic;
+        let near = |(tried, found): &(Tried, &Found)| tried.tied && highest - found.bic <= SLACK;
+        let simplest = (0..order.len()).filter(|at| near(&order[*at])).min_by_key(|at| order[*at].1.parameters);
+        order[..=simplest.unwrap_or(0)].rotate_right(1);
         self.family = order[0].0.family.clone();
         // by itself a column looks wider than it is, so that nothing is left out before the others were looked at
         let kept = if given.by_itself { order.len() } else { KEPT };
