@@ -5,17 +5,20 @@ use std::path::Path;
 use efmca::family::{Measure, SharedFamily, family};
 use efmca::tasks::Estimate;
 use efmca::tasks::denoise::{Denoiser, Learned};
+use efmca::tasks::noise::Source;
+use efmca::tasks::select::Select;
 use efmca::{Error, Model};
 use efmca_io::image_file::{
     Format, ImageFile, ReadOptions, ValueScale, WriteOptions, Written, check_holds, check_place, check_writable,
     default_sample, read, read_mask, rounding_cost, write,
 };
 use efmca_io::{read_model, write_model};
-use ndarray::{Array4, Axis};
+use ndarray::{Array4, ArrayView4, Axis};
 
 use crate::clean_args::{ApplyArgs, DenoiseArgs, FileArgs, InpaintArgs, LearnArgs};
 use crate::clean_report::{Comparison, Page};
 use crate::failure::Failure;
+use crate::input::{MOST_PATCHES, stride_for};
 use crate::progress::Watch;
 use crate::show::Screen;
 
@@ -41,9 +44,9 @@ pub(crate) fn inpaint(args: &InpaintArgs) -> Result<(), Failure> {
 /// Learns from the image and cleans it; `mask` is there for `inpaint`, which may have a file of it.
 fn learn_and_clean(files: &FileArgs, learning: &LearnArgs, mask: Option<Option<&Path>>) -> Result<(), Failure> {
     let family = parse_family(&learning.noise)?;
-    let components = match learning.components.as_str() {
-        "auto" => None,
-        number => match number.parse::<usize>() {
+    let asked = match learning.components.as_deref() {
+        None | Some("auto") => None,
+        Some(number) => match number.parse::<usize>() {
             Ok(number) if number > 0 => Some(number),
             _ => return Err(Failure::input(format!("--components {number}: give a number of causes, or auto"))),
         },
@@ -70,13 +73,26 @@ fn learn_and_clean(files: &FileArgs, learning: &LearnArgs, mask: Option<Option<&
     check_holds(&files.output, shape, &write_options(files, &noisy)).map_err(Failure::input)?;
     let learn_from = pages(&learning.learn_pages, &noisy.values)?;
 
-    let mut denoisers = Denoiser::for_image(family.clone(), learning.quality.into(), components, learn_from.view());
+    let mut watch = Watch::new(files.log_format);
+    let for_image =
+        |components| Denoiser::for_image(family.clone(), learning.quality.into(), components, learn_from.view());
+    let mut denoisers = for_image(asked);
+    if learning.components.as_deref() == Some("auto") {
+        let patch = learning.patch.or(denoisers.first().map(Denoiser::patch_size)).unwrap_or((8, 8));
+        denoisers = for_image(Some(causes_by_hidden_pixels(
+            &family,
+            learn_from.view(),
+            patch,
+            learning.seed,
+            &mut watch,
+            files,
+        )?));
+    }
     denoisers = denoisers.into_iter().map(|denoiser| configured(denoiser, learning)).collect();
     if learning.patch.is_some() {
         // models of one size differ by their start only, and their average gains little
         denoisers.truncate(1);
     }
-    let mut watch = Watch::new(files.log_format);
     let mut found: Vec<(Estimate, Learned)> = Vec::new();
     for denoiser in &denoisers {
         let located = |error: Error| describe(error, &files.input, &family);
@@ -116,6 +132,23 @@ fn learn_and_clean(files: &FileArgs, learning: &LearnArgs, mask: Option<Option<&
     let patch = denoisers.first().map_or((1, 1), Denoiser::patch_size);
     let page = Page { settings, learned: learned.as_ref(), model: learned.as_ref().map(|one| &one.model), patch };
     finish(files, &noisy, &estimate, &page, &watch)
+}
+
+/// The number of causes that foretells hidden pixels best.
+fn causes_by_hidden_pixels(
+    family: &SharedFamily,
+    pixels: ArrayView4<'_, f64>,
+    patch: (usize, usize),
+    seed: u64,
+    watch: &mut Watch,
+    files: &FileArgs,
+) -> Result<usize, Failure> {
+    let stride = stride_for(pixels.dim(), patch, MOST_PATCHES);
+    let source = Source::Images { pixels, patch, stride };
+    let choice = Select::new(family.clone()).seed(seed).find_observed(source, &mut |step| watch.step(step));
+    let h = choice.map_err(|error| describe(error, &files.input, family))?.best().h;
+    watch.event("components", &[("components", h.into())]);
+    Ok(h)
 }
 
 pub(crate) fn apply(args: &ApplyArgs) -> Result<(), Failure> {

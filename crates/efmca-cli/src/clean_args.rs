@@ -96,9 +96,10 @@ pub(crate) struct LearnArgs {
     /// Rows and columns of a patch, as 20 or 16x24.
     #[arg(long, value_name = "SIZE", value_parser = patch_size)]
     pub(crate) patch: Option<(usize, usize)>,
-    /// The number of causes, or `auto` for one that suits the size and brightness of the image.
-    #[arg(long, default_value = "auto", value_name = "H")]
-    pub(crate) components: String,
+    /// The number of causes, or `auto` to choose it by hidden pixels as `efmca select` does; without it one that suits the
+    /// size and brightness of the image.
+    #[arg(long, value_name = "H")]
+    pub(crate) components: Option<String>,
     /// States that are kept for each patch.
     #[arg(long, value_name = "S")]
     pub(crate) states: Option<usize>,

@@ -14,7 +14,7 @@ use crate::noise_args::{InputArgs, KindArg};
 /// The paper's spectrogram: the rate in Hz, points of the transform, samples between frames.
 const SPECTROGRAM: (u32, usize, usize) = (22_050, 2048, 512);
 /// Patches to learn from where nothing is said.
-const MOST_PATCHES: usize = 8000;
+pub(crate) const MOST_PATCHES: usize = 8000;
 /// Rows of a table likewise.
 const MOST_ROWS: usize = 20_000;
 /// Arrays with both sides of this size at least are images, if they are not much longer than wide.
@@ -196,10 +196,14 @@ fn patched(args: &InputArgs, content: Content, remarks: Vec<String>) -> Result<I
             rows.min(columns).div_ceil(2)
         )));
     }
-    let positions = pages * (rows - patch.0 + 1) * (columns - patch.1 + 1);
-    let most = args.most.unwrap_or(MOST_PATCHES).max(1);
-    let stride = ((positions as f64 / most as f64).sqrt().ceil() as usize).max(1);
+    let stride = stride_for((pages, rows, columns, 1), patch, args.most.unwrap_or(MOST_PATCHES));
     Ok(Input { content, remarks, patch, stride })
+}
+
+/// How far patches must be apart so that there are about `most` of them.
+pub(crate) fn stride_for(size: (usize, usize, usize, usize), patch: (usize, usize), most: usize) -> usize {
+    let positions = size.0 * (size.1 + 1).saturating_sub(patch.0) * (size.2 + 1).saturating_sub(patch.1);
+    ((positions as f64 / most.max(1) as f64).sqrt().ceil() as usize).max(1)
 }
 
 fn table(args: &InputArgs) -> Result<Input, Failure> {

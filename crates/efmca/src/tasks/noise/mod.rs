@@ -37,6 +37,8 @@ const FOUND: f64 = 0.02;
 const PSEUDO_COUNT: f64 = 1.0;
 /// Families that are further behind than this, in nats an entry and in standard errors, are not trained again.
 const FAR: (f64, f64) = (0.03, 6.0);
+/// How much further behind a family may be to be given the posteriors of the one in front.
+const LAST_CHANCE: f64 = 6.0;
 /// Starts whose short runs a training begins with, where posteriors are exact.
 const SHORT_STARTS: usize = 6;
 /// The part of the iterations that families have before those that are far behind are left out.
@@ -224,23 +226,22 @@ impl NoiseType {
         observer: &mut Observer<'_>,
     ) -> Result<()> {
         for round in 1..=self.restarts {
+            let last = round == self.restarts;
             let Some(first) = first(trials) else { return Ok(()) };
-            let model = trials[first].best.fit.model.clone();
+            // a family that had no luck can be far behind itself, and gets a chance in the last round
+            let factor = if last { LAST_CHANCE } else { 1.0 };
             let near = |trial: &Trial| {
                 let (lead, error) = trials[first].best.scores.lead(&trial.best.scores);
-                lead < FAR.0.max(FAR.1 * error)
+                lead < factor * FAR.0.max(FAR.1 * error)
             };
-            let contenders: Vec<usize> = (0..trials.len()).filter(|index| near(&trials[*index])).collect();
-            // with nobody near, starts tell nothing new
-            if contenders.len() == 1 && round > 1 {
-                return Ok(());
-            }
+            let mut contenders: Vec<usize> = (0..trials.len()).filter(|index| near(&trials[*index])).collect();
+            // in the last round the one in front goes on before the others follow it, or they would win by more iterations
+            contenders.sort_by_key(|index| (*index != first, *index));
             told.1 = told.0 + contenders.len() * (self.restarts + 1 - round);
             for index in contenders {
-                // in the last round the one in front goes on, too: the others must not win by more iterations
-                let from = (round == self.restarts).then_some(&model);
+                let model = last.then(|| trials[first].best.fit.model.clone());
                 // a start that fails says nothing about the ones that did not
-                if let Ok(trained) = self.train(&trials[index].candidate, split, whole, round as u64, from) {
+                if let Ok(trained) = self.train(&trials[index].candidate, split, whole, round as u64, model.as_ref()) {
                     trials[index].add(trained);
                 }
                 told.0 += 1;

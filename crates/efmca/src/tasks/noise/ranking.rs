@@ -6,6 +6,8 @@ use crate::model::Model;
 
 /// Differences below this many standard errors are ties.
 pub(super) const ERRORS: f64 = 2.0;
+/// Differences below this many nats over all hidden entries are ties, too: they are no evidence, however sure they are.
+pub(super) const EVIDENCE: f64 = 3.0;
 /// Trainings that end further apart than this, in nats a row, ended in different optima, which says nothing about families.
 const MOST_LUCK: f64 = 0.01;
 /// Differences of the criterion below this many nats in all do not justify another parameter: it takes that much to be
@@ -128,7 +130,8 @@ impl Ranking {
 fn describe(trial: Trial, kind: Kind, split: &Split, (first, first_luck): (&super::Scores, f64)) -> Ranked {
     let (behind, error) = first.lead(&trial.best.scores);
     let spread = spread(&trial.held_out);
-    let tied = behind <= (ERRORS * error).max(luck(&trial)).max(first_luck);
+    let evidence = EVIDENCE / first.entries().max(1) as f64;
+    let tied = behind <= (ERRORS * error).max(evidence).max(luck(&trial)).max(first_luck);
     let fit = &trial.best.fit;
     let parameters = fit.model.parameter_count() + trial.candidate.searched();
     // patches overlap: each pixel is there several times, and must count once

@@ -12,7 +12,7 @@ use super::candidates::{Candidate, Kind, Refusal, Values, candidates};
 use super::held_out::{LEAST, Source, Split, rows_of};
 use super::interval::log_probability;
 use super::known::{Owned, search};
-use super::ranking::{ERRORS, SLACK};
+use super::ranking::{ERRORS, EVIDENCE, SLACK};
 use super::{NoiseType, Observer, Step};
 use crate::em::{Fit, Init, Owners};
 use crate::error::{Error, Result};
@@ -23,6 +23,8 @@ use crate::model::{Model, Tables};
 const SWEEPS: usize = 3;
 /// EM steps in a column.
 const STEPS: usize = 10;
+/// Families of columns whose values are all equal: the first that has the value.
+const CONSTANT: [&str; 4] = ["bernoulli", "poisson", "exponential", "gaussian:var=1"];
 /// Candidates of a column that later sweeps look at again.
 const KEPT: usize = 5;
 
@@ -175,8 +177,10 @@ impl Mixed {
                     }
                     None => candidates(&values),
                 };
-                // of a column with one value only nothing can be told, and the simplest family will do
-                if values.constant() {
+                // of a column with one value only nothing can be told, and a family without a width of its own will do
+                if values.constant() && fixed.is_none() {
+                    found = CONSTANT.iter().filter_map(|spec| Candidate::parse(spec, &values).ok()).collect();
+                    found.retain(|candidate| candidate.possible(&values).is_ok());
                     found.truncate(1);
                 }
                 let first = found.first().ok_or_else(|| {
@@ -253,7 +257,7 @@ impl Slot {
         };
         let tried = |found: &Found| {
             let behind = behind(&found.scores);
-            let tied = behind.0 <= ERRORS * behind.1;
+            let tied = behind.0 <= (ERRORS * behind.1).max(EVIDENCE / found.scores.len().max(1) as f64);
             Tried { family: found.family.clone(), held_out: mean(&found.scores), behind, tied }
         };
         let mut order: Vec<(Tried, &Found)> = found.iter().map(|found| (tried(found), found)).collect();

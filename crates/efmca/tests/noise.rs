@@ -1,0 +1,200 @@
+//! Naming noise, finding the families of columns, and choosing the number of causes.
+
+use std::ops::ControlFlow;
+
+use efmca::em::Init;
+use efmca::family::{SharedFamily, family, from_conventional};
+use efmca::tasks::noise::{Kind, Mixed, NoiseType, Source};
+use efmca::tasks::select::Select;
+use efmca::{Background, Em, Model};
+use ndarray::{Array2, Array4, array};
+
+/// A model of two causes over eight columns; `strong` and `weak` are conventional parameters.
+fn model(spec: &str, strong: &[f64], weak: &[f64]) -> Model {
+    let family = family(spec).unwrap();
+    let entry = |values: &[f64]| {
+        let eta = from_conventional(&*family, values).unwrap();
+        let mut w = vec![0.0; family.l()];
+        family.grad_a(&eta, &mut w);
+        w
+    };
+    let (strong, weak) = (entry(strong), entry(weak));
+    let dictionary =
+        |l: usize| Array2::from_shape_fn((2, 8), |(h, d)| if (d < 4) == (h == 0) { strong[l] } else { weak[l] });
+    let w = (0..family.l()).map(dictionary).collect();
+    Model::new(family.clone(), array![0.4, 0.3], w, Background::fixed(&weak)).unwrap()
+}
+
+fn best(y: &Array2<f64>, families: &[&str]) -> String {
+    let noise = NoiseType::new(2).families(families.iter().copied()).restarts(1).iterations(40);
+    noise.rank(Source::Table(y.view())).unwrap().best().family.spec()
+}
+
+#[test]
+fn the_noise_that_made_the_data_is_named() {
+    let positive = ["exponential", "gamma", "log-normal", "weibull", "rayleigh", "gaussian", "inverse-gaussian"];
+    let counts = ["poisson", "geometric", "negative-binomial", "gaussian", "hurdle-poisson"];
+    for (spec, strong, weak, others) in [
+        ("exponential", vec![0.2], vec![2.0], &positive[..]),
+        ("gamma", vec![9.0, 2.0], vec![2.0, 3.0], &positive[..]),
+        ("log-normal", vec![2.0, 0.4], vec![0.0, 0.6], &positive[..]),
+        ("rayleigh", vec![4.0], vec![1.0], &positive[..]),
+        ("poisson", vec![9.0], vec![1.0], &counts[..]),
+        ("geometric", vec![0.1], vec![0.6], &counts[..]),
+        ("gaussian", vec![4.0, 1.0], vec![-1.0, 2.0], &["gaussian", "laplace"]),
+        ("beta", vec![6.0, 2.0], vec![1.5, 4.0], &["beta", "gaussian", "gamma", "continuous-bernoulli"]),
+    ] {
+        let y = model(spec, &strong, &weak).sample(600, 2).y;
+        assert_eq!(best(&y, others), spec);
+    }
+}
+
+#[test]
+fn a_known_parameter_is_found() {
+    let y = model("weibull:k=2.5", &[8.0], &[2.0]).sample(800, 3).y;
+    let found = best(&y, &["weibull", "gamma", "log-normal", "exponential"]);
+    let k: f64 = found.strip_prefix("weibull:k=").and_then(|k| k.parse().ok()).unwrap_or(f64::NAN);
+    assert!((k - 2.5).abs() < 0.2, "{found}");
+}
+
+#[test]
+fn rankings_say_what_they_compare() {
+    let y = model("poisson", &[9.0], &[1.0]).sample(500, 4).y;
+    let noise = NoiseType::new(2).restarts(1).iterations(30);
+    let ranking = noise.rank(Source::Table(y.view())).unwrap();
+    assert_eq!(ranking.kind, Kind::Whole);
+    assert_eq!(ranking.best().family.spec(), "poisson", "{}", ranking.sentence());
+    assert!(ranking.sentence().starts_with("The noise looks like poisson"));
+    // densities were integrated: no probability is above one, and BIC is not comparable
+    let gaussian = ranking.ranked.iter().find(|one| one.family.spec() == "gaussian").unwrap();
+    assert!(gaussian.held_out < 0.0 && gaussian.bic.is_none() && gaussian.behind > 0.0);
+    assert!(ranking.refused.iter().any(|refusal| refusal.family == "gamma" && refusal.reason.contains("value 0")));
+    // what is right after the first is behind it, and nothing is ranked before what foretells better, ties aside
+    for pair in ranking.ranked.windows(2) {
+        assert!(pair[1].tied || pair[0].held_out >= pair[1].held_out);
+    }
+    let again = noise.rank(Source::Table(y.view())).unwrap();
+    assert_eq!(ranking.ranked.len(), again.ranked.len());
+    assert!(ranking.ranked.iter().zip(&again.ranked).all(|(a, b)| a.held_out.to_bits() == b.held_out.to_bits()));
+}
+
+#[test]
+fn a_rescaling_costs_a_density_its_logarithm() {
+    let y = model("gamma", &[9.0, 2.0], &[2.0, 3.0]).sample(400, 5).y;
+    let scaled = y.mapv(|value| 8.0 * value);
+    let score = |y: &Array2<f64>| {
+        let noise = NoiseType::new(2).families(["gamma"]).restarts(1).iterations(30);
+        noise.rank(Source::Table(y.view())).unwrap().best().held_out
+    };
+    assert!((score(&y) - score(&scaled) - 8f64.ln()).abs() < 0.02, "{} {}", score(&y), score(&scaled));
+}
+
+#[test]
+fn images_are_looked_at_in_patches() {
+    let clean = |row: usize, column: usize| if (row / 8 + column / 8) % 2 == 0 { 12.0 } else { 2.0 };
+    let image = Array4::from_shape_fn((1, 48, 48, 1), |(_, row, column, _)| clean(row, column));
+    let noisy =
+        efmca::tasks::corrupt::Corruption::new(family("exponential").unwrap()).apply(image.view()).unwrap().noisy;
+    let source = Source::Images { pixels: noisy.view(), patch: (6, 6), stride: 1 };
+    let noise =
+        NoiseType::new(20).families(["exponential", "gaussian", "rayleigh", "gamma"]).restarts(1).iterations(30);
+    let ranking = noise.rank(source).unwrap();
+    let specs: Vec<String> = ranking.ranked.iter().map(|one| one.family.spec()).collect();
+    assert!(specs[0] == "exponential" || (specs[0] == "gamma" && specs[1] == "exponential"), "{specs:?}");
+}
+
+/// Columns with four families, driven by the same two causes.
+fn mixed_table(rows: usize) -> (Array2<f64>, Vec<&'static str>) {
+    let specs = ["poisson", "bernoulli", "exponential", "beta", "poisson", "gaussian"];
+    let families: Vec<SharedFamily> = specs.iter().map(|spec| family(spec).unwrap()).collect();
+    let values: [[&[f64]; 3]; 6] = [
+        [&[12.0], &[2.0], &[1.0]],
+        [&[0.9], &[0.1], &[0.05]],
+        [&[1.0], &[0.05], &[2.0]],
+        [&[3.0, 9.0], &[9.0, 2.0], &[2.0, 9.0]],
+        [&[2.0], &[15.0], &[1.0]],
+        [&[0.0, 1.0], &[6.0, 1.0], &[-2.0, 1.0]],
+    ];
+    let mut rows_of_w = vec![Vec::new(); 3];
+    for (family, values) in families.iter().zip(values) {
+        for (w, value) in rows_of_w.iter_mut().zip(values) {
+            let eta = from_conventional(&**family, value).unwrap();
+            let mut entry = vec![0.0; family.l()];
+            family.grad_a(&eta, &mut entry);
+            w.extend(entry);
+        }
+    }
+    let columns = efmca::model::Columns::new(families).unwrap();
+    let w = Array2::from_shape_fn((2, columns.k()), |(h, k)| rows_of_w[h][k]);
+    let model = Model::from_parts(columns, array![0.4, 0.4], w, Background::Fixed(rows_of_w[2].clone())).unwrap();
+    let mut y = model.sample(rows, 6).y;
+    y[[3, 2]] = f64::NAN;
+    (y, specs.to_vec())
+}
+
+#[test]
+fn every_column_gets_its_family() {
+    let (y, specs) = mixed_table(1500);
+    let noise = NoiseType::new(3).iterations(40);
+    let mut steps = 0;
+    let found = Mixed::new(noise.clone())
+        .find(y.view(), &mut |_| {
+            steps += 1;
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+    let names: Vec<String> = found.columns.iter().map(|column| column.family.spec()).collect();
+    let base = |spec: &str| spec.split(':').next().unwrap_or_default().to_owned();
+    assert_eq!(names.iter().map(|name| base(name)).collect::<Vec<_>>(), specs, "{names:?}");
+    assert!(steps >= 2);
+    assert_eq!(found.fit.model.d(), 6);
+    // a family that is given stays, and what it cannot have is an error that names the place
+    let fixed =
+        Mixed::new(noise.clone()).fix(0, "negative-binomial").find(y.view(), &mut |_| ControlFlow::Continue(()));
+    assert!(fixed.unwrap().columns[0].family.spec().starts_with("negative-binomial:r="));
+    let wrong = Mixed::new(noise).fix(5, "poisson").find(y.view(), &mut |_| ControlFlow::Continue(()));
+    assert!(wrong.unwrap_err().to_string().contains("column 5"));
+}
+
+#[test]
+fn odd_columns_are_no_trouble() {
+    let (mut y, _) = mixed_table(200);
+    y.column_mut(0).fill(0.0);
+    y.column_mut(4).fill(3.0);
+    y.column_mut(5).fill(-2.5);
+    let found = Mixed::new(NoiseType::new(2).iterations(10)).find(y.view(), &mut |_| ControlFlow::Continue(()));
+    assert_eq!(found.unwrap().columns.len(), 6);
+    y.column_mut(1).fill(f64::NAN);
+    let empty = Mixed::new(NoiseType::new(2)).find(y.view(), &mut |_| ControlFlow::Continue(()));
+    assert!(empty.unwrap_err().to_string().contains("column 1"));
+    let constant = Array2::from_elem((20, 3), 4.0);
+    let equal = NoiseType::new(2).rank(Source::Table(constant.view()));
+    assert!(equal.unwrap_err().to_string().contains("equal"));
+}
+
+#[test]
+fn the_number_of_causes_is_found() {
+    let truth = efmca::bars::model(family("poisson").unwrap(), 3, &[20.0], &[1.0], 0.2).unwrap();
+    let y = truth.sample(600, 7).y;
+    let select = Select::new(family("poisson").unwrap()).causes([12, 3, 6]).restarts(2);
+    let choice = select.find(Source::Table(y.view())).unwrap();
+    assert_eq!(choice.tried.iter().map(|one| one.h).collect::<Vec<_>>(), [3, 6, 12]);
+    assert_eq!((choice.best().h, choice.best_by_bic()), (6, 6));
+    assert!(Select::new(family("poisson").unwrap()).causes([0]).find(Source::Table(y.view())).is_err());
+}
+
+#[test]
+fn posteriors_of_one_family_start_another() {
+    let y = model("exponential", &[0.2], &[2.0]).sample(500, 8).y;
+    let gaussian = Em::new(2).family_named("gaussian").unwrap().seed(1).starts(5).fit(&y).unwrap();
+    let plain = Em::new(2).family_named("exponential").unwrap().seed(1).starts(5).fit(&y).unwrap();
+    for em in [
+        Em::new(2).family_named("exponential").unwrap(),
+        Em::new(2).family_named("exponential").unwrap().truncated(efmca::Truncation::new(4)),
+    ] {
+        let warm = em.init(Init::Posteriors(Box::new(gaussian.model.clone()))).fit(&y).unwrap();
+        assert!(warm.log_likelihood > plain.log_likelihood - 1.0, "{} {}", warm.log_likelihood, plain.log_likelihood);
+    }
+    let wrong = Em::new(3).family_named("exponential").unwrap().init(Init::Posteriors(Box::new(gaussian.model)));
+    assert!(wrong.fit(&y).unwrap_err().to_string().contains("3 causes"));
+}
