@@ -53,7 +53,14 @@ pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
         step(arguments)?;
     }
     beside(&[&noisy, &result], &picture)?;
-    Screen::new().say(&format!("look at {} and {}", picture.display(), report.display()))?;
+    let table = path("days.csv");
+    crate::demo_table::write_days(&table, args.seed)?;
+    Screen::new().say(&format!(
+        "look at {} and {}; {} is a made-up table for `efmca noise-type` and `efmca fit`",
+        picture.display(),
+        report.display(),
+        table.display()
+    ))?;
     Ok(())
 }
 

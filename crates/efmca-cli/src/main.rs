@@ -8,6 +8,7 @@ mod clean_args;
 mod clean_report;
 mod corrupt;
 mod demo;
+mod demo_table;
 mod failure;
 mod families;
 mod input;

@@ -205,7 +205,7 @@ fn the_demo_cleans_its_picture() {
     let line = shown.lines().find(|line| line.starts_with("PSNR")).unwrap();
     let numbers: Vec<f64> = line.split_whitespace().filter_map(|word| word.parse().ok()).collect();
     assert!(numbers[1] > numbers[0] + 12.0, "{line}");
-    for name in ["camera.png", "noisy.tif", "denoised.tif", "report.html", "before-after.png"] {
+    for name in ["camera.png", "noisy.tif", "denoised.tif", "report.html", "before-after.png", "days.csv"] {
         assert!(folder.path().join("efmca-demo").join(name).exists(), "{name}");
     }
 }

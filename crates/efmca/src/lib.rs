@@ -38,9 +38,8 @@
 //! | [`model`] | $\Theta = (\vec\pi, W^{(1)}, \ldots, W^{(L)})$, the maximum, the background | Sec. 3 and 6 |
 //! | [`posterior`] | which states explain a row | Sec. 5 |
 //! | [`em`] | Theorems 1 and 2: moments, M-step, schedules, starts | Sec. 5.1 and 6 |
-//! | [`tasks`] | what a model is used for: clean images | Sec. 7.2 |
+//! | [`tasks`] | what a model is used for: clean images, noise types, the number of causes | Sec. 7.2 |
 //! | [`bars`] | the bars test | Sec. 7.1 |
-//! | [`tasks`] | noisy images to test with, PSNR and SSIM | Sec. 7 |
 //!
 //! The symbols of the paper keep their names: `pi`, `w`, `eta`, `t`, `log_h`, `a`, `phi`, `f`, `q`. Equation numbers are
 //! those of the paper.

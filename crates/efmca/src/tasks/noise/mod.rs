@@ -37,6 +37,10 @@ const FOUND: f64 = 0.02;
 const PSEUDO_COUNT: f64 = 1.0;
 /// Families that are further behind than this, in nats an entry and in standard errors, are not trained again.
 const FAR: (f64, f64) = (0.03, 6.0);
+/// Rounds in which the posteriors of the one in front are given to the others, until nobody overtakes it.
+const SHARED_ROUNDS: usize = 3;
+/// A bound that rose by less than this many nats is the same.
+const ENOUGH: f64 = 1.0;
 /// How much further behind a family may be to be given the posteriors of the one in front.
 const LAST_CHANCE: f64 = 6.0;
 /// Starts whose short runs a training begins with, where posteriors are exact.
@@ -225,21 +229,27 @@ impl NoiseType {
         mut told: (usize, usize),
         observer: &mut Observer<'_>,
     ) -> Result<()> {
-        for round in 1..=self.restarts {
-            let last = round == self.restarts;
+        // who was in front when its posteriors were given to the others, and with which bound
+        let mut shared: Option<(usize, f64)> = None;
+        for round in 1..self.restarts + SHARED_ROUNDS {
+            let sharing = round >= self.restarts;
             let Some(first) = first(trials) else { return Ok(()) };
-            // a family that had no luck can be far behind itself, and gets a chance in the last round
-            let factor = if last { LAST_CHANCE } else { 1.0 };
+            let bound = trials[first].best.fit.log_likelihood;
+            if shared.is_some_and(|(index, before)| index == first && bound <= before + ENOUGH) {
+                break;
+            }
+            // a family that had no luck can be far behind itself, and gets a chance when posteriors are shared
+            let factor = if sharing && shared.is_none() { LAST_CHANCE } else { 1.0 };
             let near = |trial: &Trial| {
                 let (lead, error) = trials[first].best.scores.lead(&trial.best.scores);
                 lead < factor * FAR.0.max(FAR.1 * error)
             };
             let mut contenders: Vec<usize> = (0..trials.len()).filter(|index| near(&trials[*index])).collect();
-            // in the last round the one in front goes on before the others follow it, or they would win by more iterations
+            // the one in front goes on before the others follow it, or they would win by more iterations
             contenders.sort_by_key(|index| (*index != first, *index));
-            told.1 = told.0 + contenders.len() * (self.restarts + 1 - round);
+            told.1 = told.0 + contenders.len() * (self.restarts.saturating_sub(round) + 1);
             for index in contenders {
-                let model = last.then(|| trials[first].best.fit.model.clone());
+                let model = sharing.then(|| trials[first].best.fit.model.clone());
                 // a start that fails says nothing about the ones that did not
                 if let Ok(trained) = self.train(&trials[index].candidate, split, whole, round as u64, model.as_ref()) {
                     trials[index].add(trained);
@@ -248,6 +258,9 @@ impl NoiseType {
                 let step = Step { done: trials[index].candidate.name(), trainings: told };
                 if observer(&step).is_break() {
                     return Ok(());
+                }
+                if sharing && index == first {
+                    shared = Some((first, trials[first].best.fit.log_likelihood));
                 }
             }
         }
