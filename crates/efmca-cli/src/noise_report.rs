@@ -82,7 +82,7 @@ pub(crate) fn ranking_text(ranking: &Ranking, input: &Input) -> String {
         aligned(&head, &rows, &[1, 9])
     );
     text += "\nhidden value: log-probability (log-density) of a value that training did not see, in nats; starts: difference\n\
-             between the best and the worst training; ties are ordered by BIC.\n";
+             between the best and the worst training; ties of tables are ordered by BIC.\n";
     for (reason, families) in reasons(ranking) {
         let line = format!("not possible: {} ({reason})", families.join(", "));
         text += &(wrapped(&line, WIDTH).join("\n  ") + "\n");

@@ -45,6 +45,9 @@ const ENOUGH: f64 = 1.0;
 const LAST_CHANCE: f64 = 6.0;
 /// Starts whose short runs a training begins with, where posteriors are exact.
 const SHORT_STARTS: usize = 6;
+/// Entries times states from which on half of these starts have to do, and from which on states are truncated.
+const FEW_STARTS_FROM: usize = 1 << 23;
+const TRUNCATED_FROM: usize = 1 << 27;
 /// The part of the iterations that families have before those that are far behind are left out.
 const FIRST_LOOK: usize = 3;
 /// States of a row where there are too many causes for all.
@@ -307,9 +310,10 @@ impl NoiseType {
     /// The training of all families.
     pub(crate) fn em(&self, data: &dyn Data) -> Em {
         let em = Em::new(self.h).iterations(self.iterations).pseudo_count(PSEUDO_COUNT).tolerance(1e-6);
-        let em = em.starts(SHORT_STARTS).short_iterations(10);
+        let work = data.n().saturating_mul(data.d()) << self.h.min(20);
+        let em = em.starts(if work > FEW_STARTS_FROM { SHORT_STARTS / 2 } else { SHORT_STARTS }).short_iterations(10);
         // all states of all rows would take longer than a few good ones
-        let many = self.h > LARGEST_EXACT_H || data.n().saturating_mul(data.d()) << self.h.min(16) > 1 << 30;
+        let many = self.h > LARGEST_EXACT_H || work > TRUNCATED_FROM;
         if many { em.truncated(Truncation::new(STATES).precision(Precision::Single)).starts(1) } else { em }
     }
 }

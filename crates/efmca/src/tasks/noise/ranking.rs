@@ -59,6 +59,8 @@ pub struct Ranking {
     pub entries: usize,
     /// The number of causes.
     pub h: usize,
+    /// Whether ties are ordered by the Bayesian information criterion, or by hidden entries as all others are.
+    pub by_bic: bool,
 }
 
 impl Ranking {
@@ -68,17 +70,22 @@ impl Ranking {
         let first = (trials[best].best.scores.clone(), luck(&trials[best]));
         let mut ranked: Vec<Ranked> =
             trials.into_iter().map(|trial| describe(trial, kind, split, (&first.0, first.1))).collect();
+        // Patches are many beside the pixels of an image, so that causes explain noise, too, and the bound is highest for families
+        // that suit what is left. Hidden pixels are not explained by anyone.
+        let by_bic = split.overlap <= 1.0;
         // those that tie with the one that foretells best come first, ordered by what training saw
         ranked.sort_by(|a, b| {
-            let order = |one: &Ranked| match one.tied {
+            let order = |one: &Ranked| match one.tied && by_bic {
                 true => (0, -one.bic.unwrap_or(f64::NEG_INFINITY)),
-                false => (1, -one.held_out),
+                false => (usize::from(!one.tied), -one.held_out),
             };
             order(a).0.cmp(&order(b).0).then(order(a).1.total_cmp(&order(b).1))
         });
-        let rows = ranked[0].rows;
-        simplest_first(&mut ranked, SLACK / rows.max(1.0));
-        Ranking { ranked, refused, kind, entries, h }
+        if by_bic {
+            let rows = ranked[0].rows;
+            simplest_first(&mut ranked, SLACK / rows.max(1.0));
+        }
+        Ranking { ranked, refused, kind, entries, h, by_bic }
     }
 
     /// The first of the ranking.
@@ -106,9 +113,12 @@ impl Ranking {
             (true, Some(lead)) => text += &format!("; {lead}."),
             (true, None) => text += ", the only family that these values allow.",
             (false, _) => {
+                let why = match self.by_bic {
+                    true => "has the best Bayesian information criterion, or needs fewer parameters for the same",
+                    false => "foretells hidden pixels best",
+                };
                 text += &format!(
-                    ". The data cannot tell it from {}: the difference is within what chance and the starts make, and {name} \
-                     has the best Bayesian information criterion, or needs fewer parameters for the same.",
+                    ". The data cannot tell it from {}: the difference is within what chance and the starts make, and {name} {why}.",
                     ties.join(", ")
                 );
                 if let Some(lead) = lead {
