@@ -8,6 +8,7 @@
 //! it cannot tell apart are ordered by the Bayesian information criterion.
 
 mod candidates;
+mod column;
 mod held_out;
 mod interval;
 mod known;
