@@ -135,7 +135,10 @@ fn columns_of_a_csv_file_get_their_families() {
 #[test]
 fn images_and_sounds_are_read() {
     let folder = tempfile::tempdir().unwrap();
-    let scene = Array4::from_shape_fn((1, 40, 40, 1), |(_, y, x, _)| if (x / 8 + y / 10) % 2 == 0 { 8.0 } else { 1.0 });
+    let scene = Array4::from_shape_fn(
+        (1, 40, 40, 1),
+        |(_, y, x, _)| if (x / 8 + y / 10).is_multiple_of(2) { 8.0 } else { 1.0 },
+    );
     write(&folder.path().join("clean.tif"), scene.view(), &WriteOptions::default()).unwrap();
     succeeds(folder.path(), &["corrupt", "clean.tif", "-o", "noisy.tif", "--noise", "poisson"]);
     let quick = ["--components", "12", "--restarts", "1", "--iterations", "12", "--patch", "5"];

@@ -55,6 +55,12 @@ fn example() -> Report {
         ],
         causes: Some(CaptionedPicture::new("the most active first", causes_mosaic(&views, Scale::Each).unwrap())),
         curve: (1..60).map(|i| -1e5 - 4e5 / f64::from(i)).collect(),
+        tables: vec![ReportTable {
+            title: "families".into(),
+            head: vec!["family".into(), "hidden value".into()],
+            rows: vec![vec!["poisson".into(), "-1.2".into()]],
+        }],
+        figures: vec![("a curve".into(), "<svg></svg>".into())],
     }
 }
 
@@ -86,6 +92,7 @@ fn texts_are_shown_as_they_are() {
     let html = example().to_html().unwrap();
     assert!(html.contains("<h1>cells &amp; &lt;nuclei&gt;.tif, denoised</h1>"));
     assert!(html.contains("alt=\"estimate &quot;after&quot;\""));
+    assert!(html.contains("<th>hidden value</th>") && html.contains("<td>poisson</td>") && html.contains("a curve"));
     let nasty = "<script>alert('1')</script>\u{0}";
     let picture = CaptionedPicture::new(nasty, Picture::filled(1, 1, [0; 3]).unwrap());
     let report = Report {
@@ -94,10 +101,12 @@ fn texts_are_shown_as_they_are() {
         pictures: vec![picture.clone()],
         causes: Some(picture),
         curve: vec![],
+        tables: vec![ReportTable { title: nasty.into(), head: vec![nasty.into()], rows: vec![vec![nasty.into()]] }],
+        figures: Vec::new(),
     };
     let html = report.to_html().unwrap();
     assert!(!html.contains("<script") && !html.contains('\u{0}') && !html.contains("'1'"));
-    assert_eq!(html.matches("&lt;script&gt;").count(), 8);
+    assert_eq!(html.matches("&lt;script&gt;").count(), 11);
 }
 
 #[test]
