@@ -98,7 +98,7 @@ mod tests {
             (0.3, 1e-6, 0.0, 0.0),
             (0.0, 1.0, 9.0, -39.197_507_141),
         ] {
-            let eta = from_conventional(&*gaussian, &[mean, sd])?;
+            let eta = from_conventional(&*gaussian, &[mean, sd * sd])?;
             let found = log_probability(&*gaussian, &eta, mean, y);
             assert!((found - expected).abs() < 1e-4 * (1.0 + expected.abs()), "{mean} {sd} {y}: {found} {expected}");
         }

@@ -311,7 +311,7 @@ impl NoiseType {
     /// The training of all families.
     pub(crate) fn em(&self, data: &dyn Data) -> Em {
         let em = Em::new(self.h).iterations(self.iterations).pseudo_count(PSEUDO_COUNT).tolerance(1e-6);
-        let work = data.n().saturating_mul(data.d()) << self.h.min(20);
+        let work = data.n().saturating_mul(data.d()).saturating_mul(1 << self.h.min(20));
         let em = em.starts(if work > FEW_STARTS_FROM { SHORT_STARTS / 2 } else { SHORT_STARTS }).short_iterations(10);
         // all states of all rows would take longer than a few good ones
         let many = self.h > LARGEST_EXACT_H || work > TRUNCATED_FROM;
