@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use cpu_time::ProcessTime;
 use efmca::tasks::noise::{NoiseType, Source};
-use efmca_io::sound::{amplitude_spectrogram, read_wav};
+use efmca_io::sound::{PAPER_SPECTROGRAM, amplitude_spectrogram, read_wav};
 use ndarray::Axis;
 use serde::Serialize;
 
@@ -69,9 +69,6 @@ struct Sound {
     cpu: f64,
 }
 
-/// The paper's spectrogram: the rate in Hz, points of the transform, samples between frames.
-const SPECTROGRAM: (u32, usize, usize) = (22_050, 2048, 512);
-
 pub(crate) fn run(settings: &Settings, out: &Path) -> Done<()> {
     let mut files: Vec<PathBuf> =
         std::fs::read_dir(&settings.sounds)?.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>()?;
@@ -83,7 +80,7 @@ pub(crate) fn run(settings: &Settings, out: &Path) -> Done<()> {
     let mut sounds = Vec::new();
     for path in files {
         let (start, name) = (ProcessTime::now(), path.file_name().unwrap_or_default().to_string_lossy().into_owned());
-        let (rate, fft, hop) = SPECTROGRAM;
+        let (rate, fft, hop) = PAPER_SPECTROGRAM;
         let sound = read_wav(&path)?.resampled(rate)?.cut(settings.start, settings.seconds)?;
         let mut remarks = sound.remarks.clone();
         let mut amplitudes = amplitude_spectrogram(&sound.samples, fft, hop)?;

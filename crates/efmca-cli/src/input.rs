@@ -4,15 +4,13 @@ use std::path::Path;
 
 use efmca::tasks::noise::Source;
 use efmca_io::image_file::{Format, ImageFile, ReadOptions, read};
-use efmca_io::sound::{amplitude_spectrogram, read_wav};
+use efmca_io::sound::{PAPER_SPECTROGRAM, amplitude_spectrogram, read_wav};
 use efmca_io::table_file::{TableOptions, read_table};
 use ndarray::{Array2, Array4, Axis};
 
 use crate::failure::Failure;
 use crate::noise_args::{InputArgs, KindArg};
 
-/// The paper's spectrogram: the rate in Hz, points of the transform, samples between frames.
-const SPECTROGRAM: (u32, usize, usize) = (22_050, 2048, 512);
 /// Patches to learn from where nothing is said.
 pub(crate) const MOST_PATCHES: usize = 8000;
 /// Rows of a table likewise.
@@ -157,7 +155,7 @@ fn images(args: &InputArgs) -> Result<Input, Failure> {
 fn sound(args: &InputArgs) -> Result<Input, Failure> {
     let sound = read_wav(&args.input).map_err(Failure::input)?;
     let mut remarks = sound.remarks.clone();
-    let (rate, fft, hop) = SPECTROGRAM;
+    let (rate, fft, hop) = PAPER_SPECTROGRAM;
     let resampled = sound.resampled(rate).map_err(Failure::input)?;
     if sound.rate < rate {
         remarks.push(format!(

@@ -28,6 +28,9 @@ use crate::IoError;
 /// The largest number of samples, or of values of a spectrogram: 4 GiB of doubles.
 const LARGEST_COUNT: usize = 1 << 29;
 
+/// The spectrograms of the EF-MCA paper: samples a second, points of the transform, samples between frames.
+pub const PAPER_SPECTROGRAM: (u32, usize, usize) = (22_050, 2048, 512);
+
 /// A sound of one channel.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
