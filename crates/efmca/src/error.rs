@@ -56,6 +56,13 @@ pub enum Error {
         family: String,
     },
 
+    /// A run that cannot be gone on with.
+    #[error("the run cannot be resumed: {reason}; give what it was started with, or start a new one")]
+    Resume {
+        /// What does not fit.
+        reason: String,
+    },
+
     /// No rows, or no columns.
     #[error("the data has {rows} rows and {columns} columns; at least one of each is needed")]
     EmptyData {

@@ -62,7 +62,7 @@ pub mod posterior;
 pub mod special;
 pub mod tasks;
 
-pub use em::{Em, Fit, Held, Hold, Init, Schedule};
+pub use em::{Checkpoint, Em, Fingerprint, Fit, Held, Hold, Init, Schedule};
 pub use error::{Error, Result};
 pub use model::{Background, Model, Patches, Superposition};
 pub use posterior::Truncation;

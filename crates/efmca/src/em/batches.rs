@@ -14,7 +14,17 @@ const SMALLEST: usize = 256;
 #[derive(Debug, Default)]
 pub(super) struct Parts(Vec<Moments>);
 
+impl From<Vec<Moments>> for Parts {
+    fn from(moments: Vec<Moments>) -> Parts {
+        Parts(moments)
+    }
+}
+
 impl Parts {
+    pub(super) fn moments(&self) -> &[Moments] {
+        &self.0
+    }
+
     /// One pass over all rows in `count` parts, with an M-step after each; only the first pass goes over all rows before
     /// its M-step. Returns the model, all moments, and what it took.
     pub(super) fn step(

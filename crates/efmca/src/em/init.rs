@@ -5,7 +5,7 @@ use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-use crate::model::{Columns, Model, Statistics};
+use crate::model::{Columns, Model, Statistics, Superposition};
 
 /// How the dictionaries start.
 #[derive(Debug, Clone)]
@@ -25,6 +25,9 @@ pub enum Init {
         /// The share of the row, between 0 and 1.
         share: f64,
     },
+    /// Each cause from a cluster of similar rows (k-means on standardised columns), as in the paper's runs on natural images
+    /// (appendix C.2). The spread of families that have one of their own is that of all data.
+    Clusters,
     /// The parameters of a model that is there already: all of them, its priors and its background too, whatever else
     /// is set about the start.
     Model(Box<Model>),
@@ -49,6 +52,20 @@ pub(super) fn mixed_row(
         project(&mut w, family, span);
     }
     w
+}
+
+/// $H \times K$ starting dictionaries from the mean statistics of clusters.
+pub(super) fn from_clusters(columns: &Columns, mut t_bar: Array2<f64>, average: &Array1<f64>) -> Array2<f64> {
+    for mut row in t_bar.outer_iter_mut() {
+        for (_, family, span) in columns.iter() {
+            let mut w: Vec<f64> = span.clone().map(|k| average[k]).collect();
+            let t_bar: Vec<f64> = span.clone().map(|k| row[k]).collect();
+            family.move_to(&t_bar, &mut w);
+            family.project(&mut w);
+            span.zip(w).for_each(|(k, w)| row[k] = w);
+        }
+    }
+    t_bar
 }
 
 fn project(w: &mut Array1<f64>, family: &crate::family::SharedFamily, span: std::ops::Range<usize>) {
@@ -76,7 +93,7 @@ pub(super) fn dictionaries(
                 let (t, there) = statistics.row(n);
                 mixed_row(&statistics.columns, average, &t, &there, *share)
             }
-            Init::Model(_) | Init::Posteriors(_) => average.clone(),
+            Init::Model(_) | Init::Posteriors(_) | Init::Clusters => average.clone(),
         };
         row.assign(&profile);
     }
@@ -145,7 +162,7 @@ fn deviations(statistics: &Statistics, average: &Array1<f64>) -> Vec<f64> {
 ///
 /// The weakest values of each column would do where values are near their means. With much noise they are weaker than
 /// the background, and then a cause takes its place.
-pub(super) fn weak_rows(statistics: &Statistics, average: &Array1<f64>) -> Array1<f64> {
+pub(super) fn weak_rows(statistics: &Statistics, average: &Array1<f64>, rule: Superposition) -> Array1<f64> {
     let rows = statistics.weighty_rows();
     let mut strength = vec![(0.0, 0.0); rows.len()];
     for (d, family, span) in statistics.columns.iter() {
@@ -154,7 +171,7 @@ pub(super) fn weak_rows(statistics: &Statistics, average: &Array1<f64>) -> Array
         let dominance = |n: usize| {
             let mut entry: Vec<f64> = span.clone().map(|k| 0.5 * (statistics.t[[n, k]] + average[k])).collect();
             family.project(&mut entry);
-            family.dominance(&entry)
+            rule.strength(family.dominance(&entry))
         };
         let found: Vec<Option<f64>> = rows.iter().map(|n| there(*n).then(|| dominance(*n))).collect();
         let values = || found.iter().flatten();

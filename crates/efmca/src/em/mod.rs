@@ -2,6 +2,8 @@
 
 mod apply;
 mod batches;
+mod checkpoint;
+mod clusters;
 mod init;
 mod m_step;
 mod moments;
@@ -14,6 +16,7 @@ mod training;
 
 pub use apply::Inferred;
 pub(crate) use apply::Owners;
+pub use checkpoint::{Checkpoint, Fingerprint, Snapshot};
 pub use init::Init;
 pub use moments::Moments;
 pub use run::{Fit, Iteration, Progress, StopReason};

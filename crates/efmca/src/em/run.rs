@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use ndarray::Array1;
 
 use super::batches::Parts;
+use super::checkpoint::{Checkpoint, Snapshot, refused};
 use super::init::mixed_row;
 use super::m_step::{ExactPosteriors, MStep, TruncatedPosteriors};
 use super::training::Training;
@@ -61,6 +62,8 @@ pub struct Progress<'a> {
     pub bound: f64,
     /// The model after it.
     pub model: &'a Model,
+    /// All that the run needs to go on from here.
+    pub state: Snapshot<'a>,
 }
 
 /// A trained model and how it came about.
@@ -144,6 +147,40 @@ impl<'a> Run<'a> {
             }
         };
         Run { em, training, average, model, history: Vec::new(), engine, parts: Parts::default() }
+    }
+
+    /// A run that goes on where another was left.
+    pub(super) fn left(
+        em: &'a Em,
+        training: &'a Training,
+        average: &'a Array1<f64>,
+        checkpoint: Checkpoint,
+    ) -> Result<Run<'a>> {
+        let Checkpoint { model, history, sets, parts, e_steps, .. } = checkpoint;
+        let mut run = Run::new(em, training, average, model);
+        run.engine = match (run.engine, sets) {
+            (Engine::Truncated(truncated), Some(sets)) => {
+                let s = truncated.sets().s();
+                if (sets.n(), sets.h(), sets.s()) != (truncated.sets().n(), run.model.h(), s) {
+                    return Err(refused("its sets of states have another size than its settings say"));
+                }
+                Engine::Truncated(truncated.with_sets(sets).after(e_steps))
+            }
+            (Engine::Exact(statistics), None) => Engine::Exact(statistics),
+            _ => return Err(refused("it has sets of states where none are used, or none where they are")),
+        };
+        run.history = history;
+        run.parts = Parts::from(parts);
+        Ok(run)
+    }
+
+    /// All that the run needs to go on.
+    fn state(&self) -> Snapshot<'_> {
+        let (sets, e_steps) = match &self.engine {
+            Engine::Exact(_) => (None, 0),
+            Engine::Truncated(truncated) => (Some(truncated.sets()), truncated.e_steps()),
+        };
+        Snapshot { model: &self.model, history: &self.history, sets, parts: self.parts.moments(), e_steps }
     }
 
     fn m_step(&self, iteration: usize) -> MStep<'a> {
@@ -260,22 +297,26 @@ impl<'a> Run<'a> {
         iterations: usize,
         observer: &mut dyn FnMut(&Progress<'_>) -> ControlFlow<()>,
     ) -> Result<StopReason> {
-        while self.history.len() < iterations {
+        loop {
+            // before the step, so that a run that ended here ends here again when it is resumed
+            if self.converged() {
+                return Ok(StopReason::Converged);
+            }
+            if self.history.len() >= iterations {
+                return Ok(StopReason::Iterations);
+            }
             self.step()?;
             let progress = Progress {
                 iteration: self.history.len(),
                 iterations: self.em.iterations,
                 bound: self.history[self.history.len() - 1].bound,
                 model: &self.model,
+                state: self.state(),
             };
             if observer(&progress).is_break() {
                 return Ok(StopReason::Asked);
             }
-            if self.converged() {
-                return Ok(StopReason::Converged);
-            }
         }
-        Ok(StopReason::Iterations)
     }
 
     /// The log-likelihood of the model as it is, or its bound.

@@ -7,7 +7,8 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
-use super::init::{dictionaries, weak_rows};
+use super::clusters::Clusters;
+use super::init::{dictionaries, from_clusters, weak_rows};
 use super::m_step::MStep;
 use super::run::{Engine, Fit, Progress, Run};
 use super::training::Training;
@@ -48,12 +49,22 @@ impl Em {
             _ => Some(self.gaussian_training(y, weights)?),
         };
         let begin = |start: usize| -> Result<Run<'_>> {
-            let model = self.initial_model(&training, &average, other.as_ref(), start)?;
+            let model = self.initial_model(y, &training, &average, other.as_ref(), start)?;
             Ok(Run::new(self, &training, &average, model))
         };
         // The best start is run again from its beginning, so that the observer sees all of it.
         let one = self.starts == 1 || matches!(self.init, Init::Model(_) | Init::Posteriors(_));
-        let mut run = begin(if one { 0 } else { self.best_start(begin)? })?;
+        let run = begin(if one { 0 } else { self.best_start(begin)? })?;
+        self.finished(run, &training, observer)
+    }
+
+    /// Takes a run to its end.
+    pub(super) fn finished(
+        &self,
+        mut run: Run<'_>,
+        training: &Training,
+        observer: &mut dyn FnMut(&Progress<'_>) -> ControlFlow<()>,
+    ) -> Result<Fit> {
         let stop = run.advance(self.iterations, observer)?;
         run.remove(run.spare())?;
         let log_likelihood = run.log_likelihood()?;
@@ -97,6 +108,7 @@ impl Em {
 
     fn initial_model(
         &self,
+        y: &dyn Data,
         training: &Training,
         average: &Array1<f64>,
         other: Option<&Training>,
@@ -112,9 +124,17 @@ impl Em {
             Some((low, high)) => Array1::from_shape_fn(self.first_h(), |_| low + (high - low) * rng.random::<f64>()),
             None => Array1::from_elem(self.first_h(), self.default_pi()),
         };
-        let w = dictionaries(&self.init, self.first_h(), statistics, average, &mut rng);
+        let w = match &self.init {
+            Init::Clusters => {
+                let clusters = Clusters::new(y, &training.weighty_rows(), self.first_h(), &mut rng);
+                let row = |n: usize| training.row(n);
+                let t_bar = clusters.statistics(self.first_h(), &statistics.columns, average, row);
+                from_clusters(&statistics.columns, t_bar, average)
+            }
+            other => dictionaries(other, self.first_h(), statistics, average, &mut rng),
+        };
         let background = match &self.background {
-            Background::Learned => Background::Fixed(weak_rows(statistics, average).to_vec()),
+            Background::Learned => Background::Fixed(weak_rows(statistics, average, self.superposition).to_vec()),
             fixed => fixed.clone(),
         };
         let mut model = Model::from_parts(statistics.columns.clone(), pi, w, background)?;
@@ -125,7 +145,7 @@ impl Em {
                 let run = Run::new(self, other, average, (**reference).clone());
                 self.adopt(model, training, average, other, run)
             }
-            (_, Some(gaussian)) => self.warm(model, training, average, gaussian, start),
+            (_, Some(gaussian)) => self.warm(y, model, training, average, (gaussian, start)),
             (_, None) => Ok(model),
         }
     }
@@ -139,11 +159,11 @@ impl Em {
     /// Trains a Gaussian model, and gives its posteriors to the M-step of the target family.
     fn warm(
         &self,
+        y: &dyn Data,
         model: Model,
         training: &Training,
         average: &Array1<f64>,
-        gaussian: &Training,
-        start: usize,
+        (gaussian, start): (&Training, usize),
     ) -> Result<Model> {
         let em = Em {
             families: vec![std::sync::Arc::new(Gaussian)],
@@ -160,7 +180,7 @@ impl Em {
             ..self.clone()
         };
         let gaussian_average = gaussian.column_means();
-        let first = em.initial_model(gaussian, &gaussian_average, None, start)?;
+        let first = em.initial_model(y, gaussian, &gaussian_average, None, start)?;
         let mut run = Run::new(&em, gaussian, &gaussian_average, first);
         run.advance(em.iterations, &mut |_| ControlFlow::Continue(()))?;
         self.adopt(model, training, average, gaussian, run)

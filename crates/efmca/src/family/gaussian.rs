@@ -169,6 +169,9 @@ impl Family for Gaussian {
     fn update(&self, t_bar: &[f64], held: &[bool], w: &mut [f64]) {
         update(t_bar, held, w);
     }
+    fn move_to(&self, t_bar: &[f64], w: &mut [f64]) {
+        update(t_bar, &[false, true], w);
+    }
 }
 
 /// The Gaussian family with known variance $\sigma^2$: the classical noise model of sparse coding.

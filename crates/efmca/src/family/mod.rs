@@ -195,6 +195,12 @@ pub trait Family: Debug + Send + Sync {
         self.log_h(y) + (inner - self.a(eta))
     }
 
+    /// Moves the member `w`, that of all data, to a group of values with averaged statistics `t_bar`: where causes start.
+    /// Families with a spread of their own keep it, since few values say little about it.
+    fn move_to(&self, t_bar: &[f64], w: &mut [f64]) {
+        w.copy_from_slice(t_bar);
+    }
+
     /// The M-step for one entry of the dictionaries when some of them are held: `w` becomes the averaged statistics
     /// `t_bar` where `held` is false and stays where it is true.
     ///

@@ -1,6 +1,7 @@
 //! Where rows of data come from.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use ndarray::{Array2, ArrayBase, ArrayView4, Axis, Ix2};
 
@@ -18,6 +19,12 @@ pub trait Data: Sync {
     fn read_row(&self, n: usize, y: &mut [f64]);
     /// How the rows lie in an image, if they do.
     fn geometry(&self) -> Option<Geometry> {
+        None
+    }
+    /// The same rows as something that is read again in each E-step of truncated posteriors, if they are not to be copied
+    /// into memory: then the number of rows is limited by the sets of states and not by the data. The values must not
+    /// change while they are used.
+    fn outside(&self) -> Option<Arc<dyn Data + Send>> {
         None
     }
 }

@@ -25,6 +25,7 @@ mod proposals;
 mod removal;
 mod rows;
 mod scan;
+mod scatter;
 mod select;
 mod sets;
 mod stars;
@@ -172,6 +173,17 @@ impl<'a> Truncated<'a> {
         self.sets = sets;
         self.filled = true;
         self
+    }
+
+    /// The same after this many E-steps, which random numbers depend on.
+    pub(crate) fn after(mut self, e_steps: u64) -> Truncated<'a> {
+        self.iteration = e_steps;
+        self
+    }
+
+    /// E-steps that were done.
+    pub(crate) fn e_steps(&self) -> u64 {
+        self.iteration
     }
 
     /// Posteriors in which no row depends on another.

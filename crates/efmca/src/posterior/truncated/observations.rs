@@ -1,9 +1,13 @@
 //! Data as the kernel reads it.
 
+use std::fmt;
+use std::sync::Arc;
+
 use ndarray::Array1;
 
 use super::frame::Frame;
 use super::kernel::{Float, LANES};
+use super::scatter::{ColumnMeans, Means, Scatter};
 use crate::error::{Error, Result};
 use crate::model::{Columns, Data, Geometry, RowReader, checked_weights};
 
@@ -24,20 +28,25 @@ pub(crate) struct Observations<F> {
     any_missing: bool,
 }
 
-/// The weighted means of the $K$ statistics, and the weight of the rows in which each of the $D$ columns is there.
-#[derive(Debug, Clone)]
-struct ColumnMeans {
-    means: Vec<f64>,
-    weight: Vec<f64>,
-}
-
 /// Rows that the frame is taken from: it must be roughly right only.
 const FRAME_ROWS: usize = 4096;
+
+/// Rows that are read whenever they are needed.
+#[derive(Clone)]
+struct Outside(Arc<dyn Data + Send>);
+
+impl fmt::Debug for Outside {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{} rows of {} values", self.0.n(), self.0.d())
+    }
+}
 
 #[derive(Debug, Clone)]
 enum Source<F> {
     /// $N \times L \times D$; missing values are marked in the first plane.
     Rows(Vec<F>),
+    /// Values that stay where they are, and whose statistics are taken anew each time.
+    Outside(Outside),
     /// $L$ planes of an image; missing values are marked in the first one.
     Image { planes: Vec<F>, geometry: Geometry },
 }
@@ -51,6 +60,8 @@ pub(crate) struct Row<F> {
     pub(crate) present: Vec<F>,
     /// Whether any value is missing.
     pub(crate) missing: bool,
+    /// Room for values and statistics of rows that are kept elsewhere.
+    room: Vec<f64>,
 }
 
 /// The length of a row with padding.
@@ -62,7 +73,7 @@ impl<F: Float> Row<F> {
     pub(crate) fn new(columns: &Columns) -> Row<F> {
         let width = padded(columns.d());
         let present = (0..width).map(|d| if d < columns.d() { F::ONE } else { F::ZERO }).collect();
-        Row { t: vec![F::ZERO; columns.l_max() * width], present, missing: false }
+        Row { t: vec![F::ZERO; columns.l_max() * width], present, missing: false, room: Vec::new() }
     }
 }
 
@@ -75,14 +86,17 @@ impl<F: Float> Observations<F> {
         let same = columns.iter().all(|(_, family, _)| family.spec() == columns.family(0).spec());
         match data.geometry().filter(|_| same) {
             Some(geometry) => Observations::from_image(columns, &reader, geometry, weights, whiten),
-            None => Observations::from_rows(columns, &reader, data.n(), weights, whiten),
+            None => {
+                let outside = data.outside().map(Outside);
+                Observations::from_rows(columns, &reader, (data.n(), outside), weights, whiten)
+            }
         }
     }
 
     fn from_rows(
         columns: &Columns,
         reader: &RowReader<'_>,
-        n: usize,
+        (n, outside): (usize, Option<Outside>),
         weights: Option<Array1<f64>>,
         whiten: bool,
     ) -> Result<Self> {
@@ -100,14 +114,19 @@ impl<F: Float> Observations<F> {
         }
         let mut means = Means::new(columns);
         let mut log_h = Vec::with_capacity(n);
-        let mut values = vec![F::ZERO; n * l_max * d];
-        for (row, values) in values.chunks_exact_mut(l_max * d).enumerate() {
+        let mut values = vec![F::ZERO; if outside.is_some() { 0 } else { n * l_max * d }];
+        let mut any_missing = false;
+        for row in 0..n {
             log_h.push(reader.read(row, &mut t, &mut there)?);
+            any_missing |= there.contains(&false);
             means.add(columns, &t, &there, weights.as_ref().map_or(1.0, |weights| weights[row]));
-            put_in_frame(columns, &frame, &mut t, &there, |l, column, value| values[l * d + column] = value);
+            if outside.is_none() {
+                let values = &mut values[row * l_max * d..][..l_max * d];
+                put_in_frame(columns, &frame, &mut t, &there, |l, column, value| values[l * d + column] = value);
+            }
         }
-        let any_missing = values.iter().any(|value| value.is_missing());
-        let (source, columns, means) = (Source::Rows(values), columns.clone(), means.finish(columns));
+        let source = outside.map_or(Source::Rows(values), Source::Outside);
+        let (columns, means) = (columns.clone(), means.finish(columns));
         Ok(Observations { columns, frame, source, n, log_h, weights, means, any_missing })
     }
 
@@ -218,7 +237,7 @@ impl<F: Float> Observations<F> {
     /// How far apart in the order of rows those lie that overlap most: for patches, the next in each direction.
     pub(crate) fn neighbours(&self) -> [usize; 2] {
         match &self.source {
-            Source::Rows(_) => [1, 2],
+            Source::Rows(_) | Source::Outside(_) => [1, 2],
             Source::Image { geometry, .. } => [1, geometry.across()],
         }
     }
@@ -233,6 +252,7 @@ impl<F: Float> Observations<F> {
                     to[..d].copy_from_slice(from);
                 }
             }
+            Source::Outside(data) => self.take_statistics(&*data.0, n, row),
             Source::Image { planes, geometry } => {
                 for (to, plane) in row.t.chunks_exact_mut(width).zip(planes.chunks_exact(geometry.pixels())) {
                     geometry.cut(n, plane, &mut to[..d]);
@@ -253,6 +273,26 @@ impl<F: Float> Observations<F> {
             }
         }
         row.missing = missing;
+    }
+
+    /// Reads a row that is kept elsewhere; its values were checked when the observations were made.
+    fn take_statistics(&self, data: &dyn Data, n: usize, row: &mut Row<F>) {
+        let (d, width) = (self.columns.d(), padded(self.columns.d()));
+        row.room.resize(d + self.columns.k(), 0.0);
+        let (y, t) = row.room.split_at_mut(d);
+        data.read_row(n, y);
+        for (column, family, span) in self.columns.iter() {
+            let t = &mut t[span.clone()];
+            let there = !y[column].is_nan();
+            if there {
+                family.t(y[column], t);
+                self.frame.enter(column, span.start, t);
+            }
+            for l in 0..self.columns.l_max() {
+                let value = if there { F::of(t.get(l).copied().unwrap_or(0.0)) } else { F::MISSING };
+                row.t[l * width + column] = value;
+            }
+        }
     }
 
     /// Whether a value is missing anywhere.
@@ -294,94 +334,5 @@ fn put_in_frame<F: Float>(
         for l in 0..columns.l_max() {
             see(l, d, if there[d] { F::of(t.get(l).copied().unwrap_or(0.0)) } else { F::MISSING });
         }
-    }
-}
-
-/// Weighted means of the statistics over the values that are there.
-struct Means {
-    sums: Vec<f64>,
-    weight: Vec<f64>,
-}
-
-impl Means {
-    fn new(columns: &Columns) -> Means {
-        Means { sums: vec![0.0; columns.k()], weight: vec![0.0; columns.d()] }
-    }
-
-    fn add(&mut self, columns: &Columns, t: &[f64], there: &[bool], weight: f64) {
-        for (to, t) in self.sums.iter_mut().zip(t) {
-            *to += weight * t;
-        }
-        for (to, there) in self.weight.iter_mut().zip(there) {
-            *to += if *there { weight } else { 0.0 };
-        }
-        debug_assert_eq!(t.len(), columns.k());
-    }
-
-    fn finish(mut self, columns: &Columns) -> ColumnMeans {
-        for (d, _, span) in columns.iter().filter(|(d, _, _)| self.weight[*d] > 0.0) {
-            self.sums[span].iter_mut().for_each(|sum| *sum /= self.weight[d]);
-        }
-        ColumnMeans { means: self.sums, weight: self.weight }
-    }
-}
-
-/// Means and second moments of the statistics of each column, or of all columns together.
-struct Scatter {
-    shared: bool,
-    weight: Vec<f64>,
-    mean: Vec<f64>,
-    second: Vec<Vec<f64>>,
-}
-
-impl Scatter {
-    fn new(columns: &Columns, shared: bool) -> Scatter {
-        let second = columns.iter().map(|(_, family, _)| vec![0.0; family.l() * family.l()]).collect();
-        Scatter { shared, weight: vec![0.0; columns.d()], mean: vec![0.0; columns.k()], second }
-    }
-
-    /// Adds a row, by the method of Welford, which does not cancel.
-    fn add(&mut self, columns: &Columns, t: &[f64], there: &[bool], weight: f64) {
-        if weight <= 0.0 {
-            return;
-        }
-        for (d, _, span) in columns.iter().filter(|(d, _, _)| there[*d]) {
-            let (to, l) = (if self.shared { 0 } else { d }, span.len());
-            let mean = columns.span(to).start;
-            self.weight[to] += weight;
-            let share = weight / self.weight[to];
-            for i in 0..l {
-                let before = t[span.start + i] - self.mean[mean + i];
-                for j in 0..=i {
-                    let other = t[span.start + j] - self.mean[mean + j];
-                    // entries j < i have moved already
-                    let after = if j < i { other } else { other * (1.0 - share) };
-                    let value = &mut self.second[to][i * l + j];
-                    *value += weight * before * after;
-                }
-                self.mean[mean + i] += share * before;
-            }
-        }
-    }
-
-    fn finish(mut self, columns: &Columns) -> (Vec<f64>, Vec<Vec<f64>>) {
-        for (d, _, span) in columns.iter() {
-            let l = span.len();
-            if self.shared && d > 0 {
-                let (first, rest) = self.mean.split_at_mut(l);
-                rest[span.start - l..][..l].copy_from_slice(first);
-                self.second[d] = self.second[0].clone();
-                continue;
-            }
-            let weight = if self.weight[d] > 0.0 { self.weight[d] } else { 1.0 };
-            for i in 0..l {
-                for j in 0..=i {
-                    let value = self.second[d][i * l + j] / weight;
-                    self.second[d][i * l + j] = value;
-                    self.second[d][j * l + i] = value;
-                }
-            }
-        }
-        (self.mean, self.second)
     }
 }

@@ -5,6 +5,7 @@ use rand::RngExt;
 use super::bits;
 use super::proposals::Random;
 use super::ways::MANY_ACTIVE;
+use crate::error::{Error, Result};
 
 /// $\mathcal K^{(n)}$ for all rows: $S$ different states each, as bits.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +21,25 @@ impl Sets {
     pub(crate) fn empty(n: usize, h: usize, s: usize) -> Sets {
         let s = if h < 32 { s.min(1 << h) } else { s };
         Sets { h, s, bits: vec![0; n * s * bits::words(h)] }
+    }
+
+    /// Sets of `s` states of `h` causes from the words of all rows, as [`Sets::bits`] gives them.
+    pub fn from_bits(h: usize, s: usize, bits: Vec<u64>) -> Result<Sets> {
+        let words = bits::words(h);
+        let size = s.checked_mul(words).filter(|size| *size > 0 && bits.len().is_multiple_of(*size));
+        if size.is_none() {
+            return Err(Error::shape("words of the sets", format!("a multiple of {s} x {words}"), bits.len()));
+        }
+        let unused = if h.is_multiple_of(64) { 0 } else { !0u64 << (h % 64) };
+        if bits.chunks_exact(words).any(|state| state[words - 1] & unused != 0) {
+            return Err(Error::setting("sets", "damaged", format!("a state has causes beyond the {h} that there are")));
+        }
+        Ok(Sets { h, s, bits })
+    }
+
+    /// The words of all rows, one row after the other.
+    pub fn bits(&self) -> &[u64] {
+        &self.bits
     }
 
     /// $N$, the number of rows.

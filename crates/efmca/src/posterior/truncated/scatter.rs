@@ -1,0 +1,99 @@
+//! Means and second moments of statistics.
+
+use crate::model::Columns;
+
+/// The weighted means of the $K$ statistics, and the weight of the rows in which each of the $D$ columns is there.
+#[derive(Debug, Clone)]
+pub(super) struct ColumnMeans {
+    pub(super) means: Vec<f64>,
+    pub(super) weight: Vec<f64>,
+}
+
+/// Weighted means of the statistics over the values that are there.
+pub(super) struct Means {
+    sums: Vec<f64>,
+    weight: Vec<f64>,
+}
+
+impl Means {
+    pub(super) fn new(columns: &Columns) -> Means {
+        Means { sums: vec![0.0; columns.k()], weight: vec![0.0; columns.d()] }
+    }
+
+    pub(super) fn add(&mut self, columns: &Columns, t: &[f64], there: &[bool], weight: f64) {
+        for (to, t) in self.sums.iter_mut().zip(t) {
+            *to += weight * t;
+        }
+        for (to, there) in self.weight.iter_mut().zip(there) {
+            *to += if *there { weight } else { 0.0 };
+        }
+        debug_assert_eq!(t.len(), columns.k());
+    }
+
+    pub(super) fn finish(mut self, columns: &Columns) -> ColumnMeans {
+        for (d, _, span) in columns.iter().filter(|(d, _, _)| self.weight[*d] > 0.0) {
+            self.sums[span].iter_mut().for_each(|sum| *sum /= self.weight[d]);
+        }
+        ColumnMeans { means: self.sums, weight: self.weight }
+    }
+}
+
+/// Means and second moments of the statistics of each column, or of all columns together.
+pub(super) struct Scatter {
+    shared: bool,
+    weight: Vec<f64>,
+    mean: Vec<f64>,
+    second: Vec<Vec<f64>>,
+}
+
+impl Scatter {
+    pub(super) fn new(columns: &Columns, shared: bool) -> Scatter {
+        let second = columns.iter().map(|(_, family, _)| vec![0.0; family.l() * family.l()]).collect();
+        Scatter { shared, weight: vec![0.0; columns.d()], mean: vec![0.0; columns.k()], second }
+    }
+
+    /// Adds a row, by the method of Welford, which does not cancel.
+    pub(super) fn add(&mut self, columns: &Columns, t: &[f64], there: &[bool], weight: f64) {
+        if weight <= 0.0 {
+            return;
+        }
+        for (d, _, span) in columns.iter().filter(|(d, _, _)| there[*d]) {
+            let (to, l) = (if self.shared { 0 } else { d }, span.len());
+            let mean = columns.span(to).start;
+            self.weight[to] += weight;
+            let share = weight / self.weight[to];
+            for i in 0..l {
+                let before = t[span.start + i] - self.mean[mean + i];
+                for j in 0..=i {
+                    let other = t[span.start + j] - self.mean[mean + j];
+                    // entries j < i have moved already
+                    let after = if j < i { other } else { other * (1.0 - share) };
+                    let value = &mut self.second[to][i * l + j];
+                    *value += weight * before * after;
+                }
+                self.mean[mean + i] += share * before;
+            }
+        }
+    }
+
+    pub(super) fn finish(mut self, columns: &Columns) -> (Vec<f64>, Vec<Vec<f64>>) {
+        for (d, _, span) in columns.iter() {
+            let l = span.len();
+            if self.shared && d > 0 {
+                let (first, rest) = self.mean.split_at_mut(l);
+                rest[span.start - l..][..l].copy_from_slice(first);
+                self.second[d] = self.second[0].clone();
+                continue;
+            }
+            let weight = if self.weight[d] > 0.0 { self.weight[d] } else { 1.0 };
+            for i in 0..l {
+                for j in 0..=i {
+                    let value = self.second[d][i * l + j] / weight;
+                    self.second[d][i * l + j] = value;
+                    self.second[d][j * l + i] = value;
+                }
+            }
+        }
+        (self.mean, self.second)
+    }
+}

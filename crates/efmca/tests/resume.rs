@@ -1,0 +1,124 @@
+//! A run that is left and gone on with ends where it would have ended; rows that stay outside of memory give the same
+//! model as rows that do not.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use efmca::em::Progress;
+use efmca::family::family;
+use efmca::model::Data;
+use efmca::posterior::Precision;
+use efmca::{Checkpoint, Em, Error, Fingerprint, Fit, Init, Result, Truncation, bars};
+use ndarray::Array2;
+
+fn pictures(n: usize) -> Result<Array2<f64>> {
+    let mut y = bars::model(family("poisson")?, 5, &[20.0], &[1.0], 0.2)?.sample(n, 1).y;
+    y[[3, 4]] = f64::NAN;
+    Ok(y)
+}
+
+/// Trains until `iteration` and gives what is left there.
+fn left_after(em: &Em, y: &dyn Data, iteration: usize) -> Result<Checkpoint> {
+    let mut left = None;
+    em.fit_observed(y, None, &mut |progress: &Progress<'_>| {
+        if progress.iteration < iteration {
+            return ControlFlow::Continue(());
+        }
+        left = Some(progress.state.to_checkpoint(em.described(), Fingerprint::of(y, None)));
+        ControlFlow::Break(())
+    })?;
+    left.ok_or(Error::Resume { reason: "the run was shorter".into() })
+}
+
+fn resumed(em: &Em, y: &dyn Data, checkpoint: Checkpoint) -> Result<Fit> {
+    em.resume(y, None, checkpoint, &mut |_| ControlFlow::Continue(()))
+}
+
+fn assert_same(a: &Fit, b: &Fit) {
+    let bits = |values: &Array2<f64>| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
+    assert_eq!(bits(a.model.w_flat()), bits(b.model.w_flat()));
+    assert_eq!(a.model.pi(), b.model.pi());
+    assert_eq!(a.model.background(), b.model.background());
+    assert_eq!(a.log_likelihood.to_bits(), b.log_likelihood.to_bits());
+    assert_eq!(a.history, b.history);
+    assert_eq!((a.stop, &a.sets), (b.stop, &b.sets));
+}
+
+#[test]
+fn a_resumed_run_ends_where_the_whole_one_does() -> Result<()> {
+    let y = pictures(600)?;
+    let base = || Ok::<Em, Error>(Em::new(10).family(family("poisson")?).iterations(14).tolerance(0.0).seed(5));
+    let truncated = || Truncation::new(12).precision(Precision::Single);
+    let settings = [
+        base()?,
+        base()?.starts(3).short_iterations(2),
+        base()?.truncated(truncated()),
+        base()?.truncated(truncated()).batches(2).init(Init::Clusters),
+        base()?.truncated(truncated()).spare_causes(4).guard(true),
+        base()?.tolerance(1e-2).iterations(200),
+    ];
+    for em in settings {
+        let whole = em.fit(&y)?;
+        for iteration in [1, 5, whole.history.len()] {
+            assert_same(&whole, &resumed(&em, &y, left_after(&em, &y, iteration)?)?);
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn other_data_and_other_settings_are_refused() -> Result<()> {
+    let y = pictures(300)?;
+    let em = Em::new(10).family(family("poisson")?).iterations(6).truncated(Truncation::new(10));
+    let left = left_after(&em, &y, 2)?;
+    let refusal = |em: &Em, y: &Array2<f64>| match resumed(em, y, left.clone()) {
+        Err(Error::Resume { reason }) => reason,
+        other => panic!("not refused: {other:?}"),
+    };
+    let mut changed = y.clone();
+    changed[[17, 3]] += 1.0;
+    assert!(refusal(&em, &changed).contains("other values"));
+    assert!(refusal(&em, &pictures(299)?).contains("300 rows of 25"));
+    assert!(refusal(&em.clone().seed(1), &y).contains("`seed` is 0, and now it is 1"));
+    assert!(refusal(&em.clone().truncated(Truncation::new(11)), &y).contains("posterior"));
+    assert!(refusal(&em.clone().iterations(7), &y).contains("iterations"));
+    let other = Em::new(10).family(family("geometric")?).iterations(6).truncated(Truncation::new(10));
+    assert!(refusal(&other, &y).contains("family"));
+    let mut without = left.clone();
+    without.sets = None;
+    assert!(matches!(resumed(&em, &y, without), Err(Error::Resume { .. })));
+    Ok(())
+}
+
+/// Rows that are somewhere else.
+#[derive(Clone)]
+struct Elsewhere(Arc<Array2<f64>>);
+
+impl Data for Elsewhere {
+    fn n(&self) -> usize {
+        self.0.nrows()
+    }
+    fn d(&self) -> usize {
+        self.0.ncols()
+    }
+    fn read_row(&self, n: usize, y: &mut [f64]) {
+        self.0.read_row(n, y);
+    }
+    fn outside(&self) -> Option<Arc<dyn Data + Send>> {
+        Some(Arc::new(self.clone()))
+    }
+}
+
+#[test]
+fn rows_outside_of_memory_give_the_same_bits() -> Result<()> {
+    let y = pictures(500)?;
+    let outside = Elsewhere(Arc::new(y.clone()));
+    for precision in [Precision::Single, Precision::Double] {
+        for spec in ["poisson", "gaussian"] {
+            let em = Em::new(10).family_named(spec)?.iterations(5).pseudo_count(1e-3);
+            let em = em.truncated(Truncation::new(10).precision(precision));
+            assert_same(&em.fit(&y)?, &em.fit(&outside)?);
+        }
+    }
+    Ok(())
+}
