@@ -16,6 +16,8 @@ const SURROUND_GAIN: f64 = 0.02;
 const WIDTHS: [f64; 4] = [0.07, 0.12, 0.2, 0.33];
 const RATIOS: [f64; 2] = [1.6, 2.6];
 const TURNS: [f64; 2] = [0.0, FRAC_PI_4];
+/// Places of the grid of centres, as shares of each side.
+const GRID: [f64; 3] = [0.15, 0.5, 0.85];
 
 /// A Gaussian, or the sum of two with one centre, of which the second is $`k`$ times as wide:
 /// ```math
@@ -60,11 +62,11 @@ impl Globular {
         let (side, x, y) = (field.side(), field.columns as f64 - 0.5, field.rows as f64 - 0.5);
         let narrow = NARROWEST.ln();
         let mut blobs = Vec::new();
-        for (centre, (x, y)) in field.centres().into_iter().enumerate() {
+        // rings have their energy away from their centres, so those are looked for on a grid, too
+        let grid = GRID.iter().flat_map(|row| GRID.map(|column| (column * x, row * y)));
+        for (centre, (x, y)) in field.centres().into_iter().chain(grid).enumerate() {
             for (at, width) in WIDTHS.map(|share| (share * side).ln()).into_iter().enumerate() {
-                for (turn, theta) in TURNS.into_iter().enumerate() {
-                    blobs.push((centre * 8 + at * 2 + turn, [x, y, theta, width, 0.2]));
-                }
+                blobs.extend(TURNS.map(|theta| (centre * WIDTHS.len() + at, [x, y, theta, width, 0.2])));
             }
         }
         let rings: Vec<_> = (blobs.iter())

@@ -41,7 +41,7 @@ pub(super) struct Point<const L: usize, const Q: usize> {
 }
 
 /// How many starts are followed for how many steps: a few of the most promising ones briefly, the last of those to the end.
-const FEW: usize = 10;
+const FEW: usize = 16;
 const FEW_STEPS: usize = 8;
 const LAST: usize = 3;
 const LAST_STEPS: usize = 80;

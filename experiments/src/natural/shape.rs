@@ -15,10 +15,10 @@ use super::globular::Globular;
 ///
 /// | blur | median | 95 % | named at 0.6 | at 0.7 | at 0.8 | at 0.9 |
 /// | --- | --- | --- | --- | --- | --- | --- |
-/// | none | 0.138 | 0.182 | 0 | 0 | 0 | 0 |
-/// | 1.0 | 0.461 | 0.637 | 0.050 | 0.010 | 0 | 0 |
-/// | 1.5 | 0.627 | 0.814 | 0.265 | 0.130 | 0.030 | 0 |
-/// | 2.0 | 0.748 | 0.902 | 0.275 | 0.210 | 0.090 | 0.015 |
+/// | none | 0.140 | 0.187 | 0 | 0 | 0 | 0 |
+/// | 1.0 | 0.474 | 0.637 | 0.055 | 0.010 | 0 | 0 |
+/// | 1.5 | 0.637 | 0.814 | 0.270 | 0.125 | 0.030 | 0 |
+/// | 2.0 | 0.750 | 0.902 | 0.275 | 0.210 | 0.090 | 0.015 |
 ///
 /// At 0.8 noise is rarely named unless it is so smooth that a patch has room for one or two lumps only; no threshold tells
 /// fields as smooth as that from noise by one field, so a share of Gabor functions should stand beside that of noise of the
