@@ -61,6 +61,7 @@ fn example() -> Report {
             rows: vec![vec!["poisson".into(), "-1.2".into()]],
         }],
         figures: vec![("a curve".into(), "<svg></svg>".into())],
+        sections: Vec::new(),
     }
 }
 
@@ -103,6 +104,7 @@ fn texts_are_shown_as_they_are() {
         curve: vec![],
         tables: vec![ReportTable { title: nasty.into(), head: vec![nasty.into()], rows: vec![vec![nasty.into()]] }],
         figures: Vec::new(),
+        sections: Vec::new(),
     };
     let html = report.to_html().unwrap();
     assert!(!html.contains("<script") && !html.contains('\u{0}') && !html.contains("'1'"));
