@@ -3,7 +3,7 @@
 mod layout;
 mod tiles;
 
-use crate::field::{range_of, short_number, short_probability, size_of_all};
+use crate::field::{range_labels, range_of, short_probability, size_of_all};
 use crate::picture::ValueRange;
 use crate::{Colours, Drawing, Field, IoError, Rgb, Scale};
 use layout::Layout;
@@ -170,12 +170,7 @@ fn bar_labels(colours: Colours, fixed: Option<ValueRange>) -> [String; 3] {
         (_, Some(range)) => range,
         (_, None) => return ["min", "", "max"].map(str::to_owned),
     };
-    let (lo, hi) = range.ends();
-    // A range without width has one colour, that of the middle.
-    if lo == hi {
-        return [String::new(), short_number(lo), String::new()];
-    }
-    [lo, lo / 2.0 + hi / 2.0, hi].map(short_number)
+    range_labels(range)
 }
 
 /// What the colour bar means.

@@ -38,9 +38,9 @@ impl<'a> Encoding<'a> {
     /// All fields with what they are.
     fn parts(&self) -> impl Iterator<Item = (String, Field<'a>)> {
         let causes = self.causes.iter().flat_map(|cause| {
-            let mean = (format!("the mean of cause {}", cause.label), cause.mean);
+            let mean = (format!("the mean of {:?}", cause.label), cause.mean);
             let deviation =
-                cause.deviation.map(|field| (format!("the standard deviation of cause {}", cause.label), field));
+                cause.deviation.map(|field| (format!("the standard deviation of {:?}", cause.label), field));
             [Some(mean), deviation].into_iter().flatten()
         });
         let combined = self.combined_deviation;

@@ -110,13 +110,26 @@ pub(crate) fn short_number(value: f64) -> String {
     text.replace('-', "\u{2212}")
 }
 
-/// An activation probability in two digits; a dash if it is not one.
+/// The labels of the low end, the middle and the high end of a bar with the colours of `range`.
+pub(crate) fn range_labels(range: ValueRange) -> [String; 3] {
+    let (lo, hi) = range.ends();
+    // A range without width has one colour, that of the middle.
+    if lo == hi {
+        return [String::new(), short_number(lo), String::new()];
+    }
+    // What is left of a difference by rounding is nothing beside the other end.
+    let nothing = 1e-9 * lo.abs().max(hi.abs());
+    [lo, lo / 2.0 + hi / 2.0, hi].map(|value| short_number(if value.abs() < nothing { 0.0 } else { value }))
+}
+
+/// An activation probability in two digits; a dash if it is not a number.
 pub(crate) fn short_probability(pi: f64) -> String {
     match pi {
         pi if !pi.is_finite() => "\u{2013}".to_owned(),
         pi if pi == 0.0 || pi == 1.0 => format!("{pi}"),
         pi if pi >= 0.0995 => format!("{pi:.2}"),
-        pi if pi >= 0.000_95 => format!("{pi:.3}"),
+        pi if pi >= 0.009_95 => format!("{pi:.3}"),
+        pi if pi >= 0.000_995 => format!("{pi:.4}"),
         pi => format!("{pi:.0e}").replace('-', "\u{2212}"),
     }
 }
@@ -145,6 +158,14 @@ mod tests {
     }
 
     #[test]
+    fn labels_of_a_range() {
+        let labels = |lo, hi| range_labels(ValueRange::between(lo, hi).unwrap());
+        assert_eq!(labels(1e-30, 3.0), ["0", "1.5", "3"]);
+        assert_eq!(labels(2.0, 2.0), ["", "2", ""]);
+        assert_eq!(labels(f64::MIN, f64::MAX)[1], "0");
+    }
+
+    #[test]
     fn numbers_are_short() {
         for (value, text) in [
             (0.0, "0"),
@@ -161,6 +182,7 @@ mod tests {
             (0.25, "0.25"),
             (0.1, "0.10"),
             (0.021_4, "0.021"),
+            (0.001_23, "0.0012"),
             (2e-5, "2e\u{2212}5"),
             (0.0, "0"),
             (f64::NAN, "\u{2013}"),

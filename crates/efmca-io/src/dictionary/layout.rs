@@ -130,7 +130,6 @@ impl Page<'_> {
         }
         let labels = self.bar.each_ref().map(String::as_str);
         let bar = ColourBar { colours: self.colours, labels, text_size: LABEL };
-        // The label of the low end is centred under it and has to stay right of the margin.
         bar.level(&mut drawing, (left as u32, bar_top as u32), BAR)?;
         let at = (note_left, bar_top + f64::from(BAR.1) / 2.0);
         drawing.text(self.note.as_str(), at, look(LABEL, TEXT, Across::Left, Upright::Centre));

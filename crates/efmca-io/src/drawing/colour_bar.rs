@@ -56,7 +56,9 @@ impl ColourBar<'_> {
                 upright: Upright::Centre,
                 upwards: false,
             };
-            drawing.text(*label, (left + width + TICK + 5.0, y), look);
+            // The labels of the ends stay within the bar, for another one can be close to it.
+            let inwards = 0.3 * self.text_size * (index as f64 - 1.0);
+            drawing.text(*label, (left + width + TICK + 5.0, y + inwards), look);
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use super::Encoding;
 use crate::drawing::{Across, ColourBar, Ink, Shape, TextLook, Upright, text_width};
-use crate::field::{FieldSize, short_number, short_probability};
+use crate::field::{FieldSize, range_labels, short_probability};
 use crate::picture::ValueRange;
 use crate::{Colours, Drawing, Field, IoError, Picture, Rgb};
 
@@ -92,11 +92,10 @@ impl<'a> Layout<'a> {
         let combined_left = (causes_left + causes_width + ARROW).ceil();
         let bar_left = combined_left + combined + GAP;
         let numbers = panels.iter().flat_map(|panel| {
-            let (means, deviations) = (panel.means.around_zero().ends(), panel.deviations.ends());
-            [means.0, panel.means.ends().0, panel.means.ends().1, deviations.0, deviations.1]
+            let ranges = [panel.means, panel.means.around_zero(), panel.deviations];
+            ranges.into_iter().flat_map(range_labels)
         });
-        let numbers =
-            numbers.map(|number| text_width(&short_number(number), LABEL)).fold(text_width("0.000", LABEL), f64::max);
+        let numbers = numbers.map(|number| text_width(&number, LABEL)).fold(0.0, f64::max);
         let width = (bar_left + BAR + 10.0 + numbers + MARGIN).max(text_width(title, TITLE) + 2.0 * MARGIN);
         let patch_left = MARGIN + ((patch - tile.0) / 2.0).floor();
         let combined_left = combined_left + ((combined - tile.0) / 2.0).floor();
@@ -161,14 +160,16 @@ impl<'a> Layout<'a> {
         }
         let middle = top + self.tile.1 / 2.0;
         arrow(drawing, self.causes_left - NAMES - ARROW + 18.0, self.causes_left - NAMES - 18.0, middle);
-        let combined = self.combined_left;
-        arrow(drawing, self.causes_left + self.causes_width + 18.0, combined - 18.0, middle);
+        // From the last cause of the first row: with few causes it is long.
+        let causes_end = match encoding.causes.len() {
+            0 => self.causes_left + text_width("none", LABEL),
+            count => self.cause_left(count.min(IN_A_ROW) - 1) + self.tile.0,
+        };
+        arrow(drawing, causes_end + 18.0, self.combined_left - 18.0, middle);
 
         for (index, cause) in encoding.causes.iter().enumerate() {
             let (row, column) = (index / IN_A_ROW, index % IN_A_ROW);
-            let in_row = (encoding.causes.len() - row * IN_A_ROW).min(IN_A_ROW) as f64;
-            let start = self.start_of_row(in_row);
-            let left = (start + column as f64 * (self.cell + GAP) + (self.cell - self.tile.0) / 2.0).floor();
+            let left = self.cause_left(column);
             let top = top + row as f64 * (self.row_height(panel) + GAP);
             mean(drawing, cause.mean, left, top)?;
             let mut under = top + self.tile.1 + 10.0;
@@ -189,29 +190,32 @@ impl<'a> Layout<'a> {
             }
         }
         if encoding.causes.is_empty() {
-            let at = (self.causes_left + self.causes_width / 2.0, middle);
-            drawing.text("none", at, TextLook { upright: Upright::Centre, colour: FAINT, ..label });
+            let none = look(LABEL, FAINT, Across::Left, Upright::Centre);
+            drawing.text("none", (self.causes_left, middle), none);
         }
-        for row in 0..panel.rows() {
-            let in_row = (encoding.causes.len() - row * IN_A_ROW).min(IN_A_ROW) as f64;
-            let x = self.start_of_row(in_row.max(1.0)) + ((self.cell - self.tile.0) / 2.0).floor() - 10.0;
-            let name = TextLook { upwards: true, ..look(LABEL, FAINT, Across::Centre, Upright::Baseline) };
-            let middle = middle + row as f64 * (self.row_height(panel) + GAP);
-            if encoding.causes.is_empty() {
-                continue;
-            }
-            drawing.text("mean", (x, middle), name);
-            if panel.has_deviations {
-                drawing.text("std. dev.", (x, middle + lower), name);
-            }
-        }
+        self.row_names(drawing, panel, middle);
         self.bars(drawing, panel, colours, top)
     }
 
-    /// Where a row with this many causes begins; short rows stand in the middle.
-    fn start_of_row(&self, count: f64) -> f64 {
-        let width = (self.cell + GAP) * count - GAP;
-        (self.causes_left + (self.causes_width - width) / 2.0).floor()
+    /// Where the field of a cause begins.
+    fn cause_left(&self, column: usize) -> f64 {
+        (self.causes_left + column as f64 * (self.cell + GAP) + (self.cell - self.tile.0) / 2.0).floor()
+    }
+
+    /// Says which fields are means and which are standard deviations; `middle` is that of the first row.
+    fn row_names(&self, drawing: &mut Drawing, panel: &Panel, middle: f64) {
+        if panel.encoding.causes.is_empty() {
+            return;
+        }
+        let name = TextLook { upwards: true, ..look(LABEL, FAINT, Across::Centre, Upright::Baseline) };
+        let x = self.cause_left(0) - 10.0;
+        for row in 0..panel.rows() {
+            let y = middle + row as f64 * (self.row_height(panel) + GAP);
+            drawing.text("mean", (x, y), name);
+            if panel.has_deviations {
+                drawing.text("std. dev.", (x, y + self.tile.1 + GAP), name);
+            }
+        }
     }
 
     fn field(
@@ -233,10 +237,7 @@ impl<'a> Layout<'a> {
         let channels = panel.encoding.patch.size().channels;
         let means = if colours == Colours::Diverging { panel.means.around_zero() } else { panel.means };
         let mut bar = |colours, range: ValueRange, top: f64| {
-            let (lo, hi) = range.ends();
-            let labels = [lo, lo / 2.0 + hi / 2.0, hi].map(short_number);
-            // A range without width has one colour, that of the middle.
-            let labels = if lo == hi { [String::new(), labels[1].clone(), String::new()] } else { labels };
+            let labels = range_labels(range);
             let labels = labels.each_ref().map(String::as_str);
             let colours = if channels == 3 { Colours::Grey } else { colours };
             let bar = ColourBar { colours, labels, text_size: LABEL };

@@ -168,3 +168,20 @@ fn a_mosaic_of_many_causes_has_twenty_columns_at_most() {
     }
     assert!(causes_mosaic(&[], Scale::Each).unwrap_err().to_string().contains("at least one"));
 }
+
+#[test]
+fn sections_hold_large_pictures_under_each_other() {
+    let picture = |width| CaptionedPicture::new("<wide>", Picture::filled(width, 30, [9; 3]).unwrap());
+    let section = ReportSection {
+        heading: "Means & more".into(),
+        text: "one <b>".into(),
+        pictures: vec![picture(2000), picture(100)],
+    };
+    let empty = ReportSection { heading: "nothing".into(), ..ReportSection::default() };
+    let html = Report { sections: vec![section, empty], ..Report::default() }.to_html().unwrap();
+    assert!(html.contains("<h2>Means &amp; more</h2>\n<p>one &lt;b&gt;</p>\n<div class=\"column\">"));
+    assert!(html.contains("width=\"2000\" height=\"30\"") && html.contains("width=\"700\" height=\"210\""));
+    assert_eq!(html.matches("<figcaption>&lt;wide&gt;</figcaption>").count(), 2);
+    assert_eq!((html.matches("<div").count(), html.matches("</div>").count()), (2, 2));
+    assert_eq!(html.matches("<p>").count(), 1);
+}
