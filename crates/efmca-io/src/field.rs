@@ -130,6 +130,7 @@ pub(crate) fn short_probability(pi: f64) -> String {
         pi if pi >= 0.0995 => format!("{pi:.2}"),
         pi if pi >= 0.009_95 => format!("{pi:.3}"),
         pi if pi >= 0.000_995 => format!("{pi:.4}"),
+        pi if pi >= 0.000_099_5 => format!("{pi:.5}"),
         pi => format!("{pi:.0e}").replace('-', "\u{2212}"),
     }
 }
@@ -183,6 +184,7 @@ mod tests {
             (0.1, "0.10"),
             (0.021_4, "0.021"),
             (0.001_23, "0.0012"),
+            (0.000_81, "0.00081"),
             (2e-5, "2e\u{2212}5"),
             (0.0, "0"),
             (f64::NAN, "\u{2013}"),

@@ -44,11 +44,13 @@ impl Layout {
         let narrowest = size.width.saturating_mul(least_zoom).saturating_add(GAP);
         let most = (WIDEST / narrowest).clamp(1, MOST_COLUMNS).min(count.max(1));
         let ideal = (1.6 * count as f64 * size.height as f64 / size.width as f64).sqrt();
-        let columns = (ideal.ceil() as usize).clamp(1, most);
+        let rows = count.div_ceil((ideal.ceil() as usize).clamp(1, most)).max(1);
+        // No more columns than these rows need, so that the last one is not nearly empty.
+        let columns = count.div_ceil(rows).max(1);
         let room = (WIDEST / columns).saturating_sub(GAP).min(LARGEST_TILE);
         let zoom = (room / size.width).min(2 * LARGEST_TILE / size.height.min(2 * LARGEST_TILE)).max(1);
         let tile = (size.width.saturating_mul(zoom), size.height.saturating_mul(zoom));
-        Self { columns, rows: count.div_ceil(columns), zoom, tile }
+        Self { columns, rows, zoom, tile }
     }
 
     /// The upper left corner of a tile in the picture of all.

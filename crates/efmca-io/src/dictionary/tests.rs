@@ -30,6 +30,8 @@ fn a_thousand_causes_fit_on_a_page() {
         assert!((1500..=2500).contains(&layout.tiles_width()), "{side}: {layout:?}");
         assert!(layout.columns <= 40 && layout.columns * layout.rows >= 1000, "{layout:?}");
     }
+    let with_background = Layout::new(Field::from(Array2::zeros((16, 16)).view()).size(), 1001);
+    assert_eq!((with_background.columns, with_background.rows), (39, 26));
     let all = vec![arr2(&[[1.0, -1.0], [0.0, 2.0]]); 1000];
     let drawing = Dictionary::means("All", fields(&all)).draw().unwrap();
     assert!((1500..=2600).contains(&drawing.width()), "{}", drawing.width());
