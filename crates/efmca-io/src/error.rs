@@ -181,6 +181,16 @@ pub enum IoError {
         /// The width of the first field.
         expected_width: usize,
     },
+    /// Fields of one drawing differ in size.
+    #[error("{part} is {found} but {needed} is needed, as the first field has; give fields of one size")]
+    PartSize {
+        /// Which field.
+        part: String,
+        /// Its height, width and number of channels.
+        found: String,
+        /// Those of the first field.
+        needed: String,
+    },
     /// A setting of a drawing, or of what is made of a sound, has no meaning.
     #[error("{what} is {value}; {hint}")]
     Setting {

@@ -1,4 +1,4 @@
-//! Figures of curves and points as SVG.
+//! Figures of curves and points.
 
 mod axis;
 mod canvas;
@@ -8,15 +8,16 @@ mod layout;
 mod legend;
 mod marks;
 
+use canvas::Canvas;
 pub use legend::LegendPlace;
 pub use marks::{Annotation, Line, Points, Reference, Rgb};
 
-use crate::IoError;
+use crate::{Drawing, IoError};
 
 /// A smaller figure has no room for its labels.
 const SMALLEST_SIDE: u32 = 60;
 
-/// A larger figure is a mistake, and the coordinates have to fit the drawing library's integers.
+/// A larger figure is a mistake.
 const LARGEST_SIDE: u32 = 50_000;
 
 /// A figure: curves, points and reference lines over one pair of axes.
@@ -132,9 +133,18 @@ impl Figure {
     /// # Errors
     ///
     /// [`IoError::Setting`] for a side outside 60 to 50000 pixels or a range whose ends are not
-    /// finite and in order, [`IoError::Figure`] if the drawing library fails.
+    /// finite and in order.
     pub fn to_svg(&self, width: u32, height: u32) -> Result<String, IoError> {
-        panels(std::slice::from_ref(self), width, height)
+        self.draw(width, height)?.to_svg()
+    }
+
+    /// The figure as a drawing of `width` by `height` pixels, which can be a file of PNG as well.
+    ///
+    /// # Errors
+    ///
+    /// [`IoError::Setting`] as [`Figure::to_svg`].
+    pub fn draw(&self, width: u32, height: u32) -> Result<Drawing, IoError> {
+        draw_panels(std::slice::from_ref(self), width, height)
     }
 
     /// Refuses ranges that cannot be an axis.
@@ -162,6 +172,15 @@ impl Figure {
 /// [`IoError::Nothing`] without figures; otherwise as [`Figure::to_svg`], with the limit of the
 /// width for all of them together.
 pub fn panels(figures: &[Figure], width_each: u32, height: u32) -> Result<String, IoError> {
+    draw_panels(figures, width_each, height)?.to_svg()
+}
+
+/// A drawing of figures side by side, each `width_each` by `height` pixels.
+///
+/// # Errors
+///
+/// As [`panels`].
+pub fn draw_panels(figures: &[Figure], width_each: u32, height: u32) -> Result<Drawing, IoError> {
     if figures.is_empty() {
         return Err(IoError::Nothing { what: "figure" });
     }
@@ -177,14 +196,12 @@ pub fn panels(figures: &[Figure], width_each: u32, height: u32) -> Result<String
             hint: "both sides have to be from 60 (for every panel) to 50000 (in all)",
         });
     }
-    canvas::svg(width, height, |whole| {
-        for (index, figure) in figures.iter().enumerate() {
-            let left = f64::from(width_each) * index as f64;
-            let panel = whole.part(left, f64::from(width_each));
-            draw::figure(figure, &panel)?;
-        }
-        Ok(())
-    })
+    let mut drawing = Drawing::new(width, height);
+    for (index, figure) in figures.iter().enumerate() {
+        let left = f64::from(width_each) * index as f64;
+        draw::figure(figure, &mut Canvas::part(&mut drawing, left, f64::from(width_each)));
+    }
+    Ok(drawing)
 }
 
 #[cfg(test)]

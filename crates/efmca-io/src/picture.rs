@@ -2,6 +2,7 @@
 
 mod colours;
 mod fields;
+mod painted;
 
 use image::codecs::png::PngEncoder;
 use image::{ExtendedColorType, ImageEncoder};
@@ -137,8 +138,17 @@ impl Picture {
         Ok(whole)
     }
 
+    /// The bytes of a pixel, if there is one.
+    pub(crate) fn pixel_mut(&mut self, x: usize, y: usize) -> Option<&mut [u8]> {
+        if x >= self.width {
+            return None;
+        }
+        let at = 3 * (y.checked_mul(self.width)? + x);
+        self.rgb.get_mut(at..at + 3)
+    }
+
     /// Copies `picture` into this one, which has to be large enough.
-    fn paste(&mut self, picture: &Self, left: usize, top: usize) {
+    pub(crate) fn paste(&mut self, picture: &Self, left: usize, top: usize) {
         for (y, row) in picture.rgb.chunks_exact(3 * picture.width).enumerate() {
             let start = 3 * ((top + y) * self.width + left);
             self.rgb[start..start + row.len()].copy_from_slice(row);

@@ -1,12 +1,11 @@
 //! One page that shows what was done and what came out, in a single file.
 
-mod base64;
-
 use std::fmt::Write;
 use std::path::Path;
 
 use ndarray::ArrayView2;
 
+use crate::markup::{address_of, escaped};
 use crate::{Colours, Figure, IoError, Line, Picture, Scale, mosaic, write_atomically};
 
 /// The style of the page. It is a part of the page: nothing is loaded from elsewhere.
@@ -43,6 +42,17 @@ pub struct ReportTable {
     pub head: Vec<String>,
     /// Its rows.
     pub rows: Vec<Vec<String>>,
+}
+
+/// A part of the page with a heading of its own and large pictures one under another.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ReportSection {
+    /// The heading.
+    pub heading: String,
+    /// What there is to say before the pictures; it may be empty.
+    pub text: String,
+    /// The pictures, each as wide as the page allows.
+    pub pictures: Vec<CaptionedPicture>,
 }
 
 /// A page of HTML with everything in it: settings and results, pictures side by side, the learned causes, and how the
@@ -85,6 +95,8 @@ pub struct Report {
     pub pictures: Vec<CaptionedPicture>,
     /// The learned causes; see [`causes_mosaic`].
     pub causes: Option<CaptionedPicture>,
+    /// Parts with headings of their own, such as the means of all causes, their deviations, and how data are encoded.
+    pub sections: Vec<ReportSection>,
     /// The bound on the log-likelihood by iteration, from iteration 1; values that are not finite are gaps.
     pub curve: Vec<f64>,
 }
@@ -134,6 +146,9 @@ impl Report {
         if let Some(causes) = &self.causes {
             html.push_str("<h2>Learned causes</h2>\n");
             push_picture(&mut html, causes, zoom_for(causes.picture.width(), 1))?;
+        }
+        for section in &self.sections {
+            push_section(&mut html, section)?;
         }
         if self.curve.iter().any(|value| value.is_finite()) {
             let _ = writeln!(html, "<h2>Learning</h2>\n<figure>\n{}\n</figure>", self.curve_svg()?.trim());
@@ -199,6 +214,19 @@ fn push_table(html: &mut String, table: &ReportTable) {
     html.push_str("</table>\n");
 }
 
+fn push_section(html: &mut String, section: &ReportSection) -> Result<(), IoError> {
+    let _ = writeln!(html, "<h2>{}</h2>", escaped(&section.heading));
+    if !section.text.trim().is_empty() {
+        let _ = writeln!(html, "<p>{}</p>", escaped(&section.text));
+    }
+    html.push_str("<div class=\"column\">\n");
+    for picture in &section.pictures {
+        push_picture(html, picture, zoom_for(picture.picture.width(), 1))?;
+    }
+    html.push_str("</div>\n");
+    Ok(())
+}
+
 fn push_picture(html: &mut String, captioned: &CaptionedPicture, zoom: usize) -> Result<(), IoError> {
     let CaptionedPicture { caption, picture } = captioned;
     let caption = escaped(caption);
@@ -207,29 +235,10 @@ fn push_picture(html: &mut String, captioned: &CaptionedPicture, zoom: usize) ->
     let _ = writeln!(
         html,
         "<figure>\n<img{class} width=\"{width}\" height=\"{height}\" alt=\"{caption}\" \
-         src=\"data:image/png;base64,{}\">\n<figcaption>{caption}</figcaption>\n</figure>",
-        base64::base64(&picture.to_png()?)
+         src=\"{}\">\n<figcaption>{caption}</figcaption>\n</figure>",
+        address_of(picture)?
     );
     Ok(())
-}
-
-/// Text in which nothing is HTML, also inside of quotation marks. Control characters, which HTML does not have, are
-/// shown as the sign for an unknown one.
-fn escaped(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '&' => safe.push_str("&amp;"),
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '"' => safe.push_str("&quot;"),
-            '\'' => safe.push_str("&#39;"),
-            '\n' | '\t' => safe.push(letter),
-            letter if letter.is_control() => safe.push('\u{fffd}'),
-            letter => safe.push(letter),
-        }
-    }
-    safe
 }
 
 #[cfg(test)]

@@ -1,15 +1,13 @@
 //! The inside of a figure: curves, points, reference lines and texts.
 
-use plotters::style::text_anchor::{HPos, VPos};
-
 use super::Figure;
 use super::axis::is_drawable;
-use super::canvas::{Canvas, Ink};
-use super::draw::{TEXT, look};
-use super::layout::{LINE_HEIGHT, Plot, TICK_SIZE, spread, text_width, wrap};
+use super::canvas::{Canvas, look};
+use super::draw::TEXT;
+use super::layout::{LINE_HEIGHT, Plot, TICK_SIZE, spread, wrap};
 use super::legend::{Entry, Sample};
 use super::marks::{Annotation, Line, Reference, Rgb};
-use crate::IoError;
+use crate::drawing::{Across, Ink, Upright, text_width};
 
 /// The lengths of a dash and the gap after it in pixels.
 const DASH: (f64, f64) = (6.0, 4.0);
@@ -59,7 +57,7 @@ pub(super) struct Drawn<'a> {
 }
 
 /// Draws curves and points.
-pub(super) fn marks<'a>(figure: &'a Figure, canvas: &Canvas, plot: &Plot) -> Result<Drawn<'a>, IoError> {
+pub(super) fn marks<'a>(figure: &'a Figure, canvas: &mut Canvas, plot: &Plot) -> Drawn<'a> {
     let (usual_width, usual_opacity) = style_for(figure.lines.len());
     let mut palette = (0..).map(Rgb::palette);
     let mut next_colour = |given: Option<Rgb>| given.or_else(|| palette.next()).unwrap_or(TEXT);
@@ -76,8 +74,8 @@ pub(super) fn marks<'a>(figure: &'a Figure, canvas: &Canvas, plot: &Plot) -> Res
         let ink = Ink(colour, line.opacity.unwrap_or(usual_opacity));
         for run in runs(line, plot) {
             match run.as_slice() {
-                [alone] => canvas.disc(*alone, width, ink)?,
-                run => canvas.path(run, width, ink)?,
+                [alone] => canvas.disc(*alone, width, ink),
+                run => canvas.path(run, width, ink),
             }
             drawn.extend(run.windows(2).flat_map(|pair| between(pair[0], pair[1])));
         }
@@ -90,7 +88,7 @@ pub(super) fn marks<'a>(figure: &'a Figure, canvas: &Canvas, plot: &Plot) -> Res
         let colour = next_colour(points.colour);
         let pixels = points.points.iter().map(|&(x, y)| (plot.x(x), plot.y(y)));
         for pixel in pixels.filter(|&pixel| plot.contains(pixel)) {
-            canvas.disc(pixel, points.radius, Ink(colour, points.opacity))?;
+            canvas.disc(pixel, points.radius, Ink(colour, points.opacity));
             drawn.push(pixel);
         }
         if let Some(text) = points.label.as_deref() {
@@ -102,7 +100,7 @@ pub(super) fn marks<'a>(figure: &'a Figure, canvas: &Canvas, plot: &Plot) -> Res
         let y = plot.y(reference.y);
         drawn.extend((0..=40).map(|part| (plot.left + (plot.right - plot.left) * f64::from(part) / 40.0, y)));
     }
-    Ok(Drawn { entries, pixels: drawn })
+    Drawn { entries, pixels: drawn }
 }
 
 /// Pixels along a piece of a curve, so that long pieces count in the search for a free corner.
@@ -143,7 +141,7 @@ fn runs(line: &Line, plot: &Plot) -> Vec<Vec<(f64, f64)>> {
 }
 
 /// Reference lines, with their labels in the right margin.
-pub(super) fn references(figure: &Figure, canvas: &Canvas, plot: &Plot, labels: &[MarginLabel]) -> Result<(), IoError> {
+pub(super) fn references(figure: &Figure, canvas: &mut Canvas, plot: &Plot, labels: &[MarginLabel]) {
     for reference in &figure.references {
         let y = plot.y(reference.y);
         if !plot.contains((plot.left, y)) {
@@ -155,7 +153,7 @@ pub(super) fn references(figure: &Figure, canvas: &Canvas, plot: &Plot, labels: 
         let mut from = plot.left;
         while from < plot.right {
             let to = (from + dash).min(plot.right);
-            canvas.path(&[(from, y), (to, y)], reference.width(), ink)?;
+            canvas.path(&[(from, y), (to, y)], reference.width(), ink);
             from += period;
         }
     }
@@ -166,15 +164,14 @@ pub(super) fn references(figure: &Figure, canvas: &Canvas, plot: &Plot, labels: 
     for ((label, block), middle) in labels.iter().zip(&blocks).zip(middles) {
         for (index, line) in label.lines.iter().enumerate() {
             let y = middle - block.1 / 2.0 + row * (index as f64 + 0.5);
-            let style = look(TICK_SIZE, label.reference.colour, HPos::Left, VPos::Center);
-            canvas.text(line, (plot.right + 6.0, y), style)?;
+            let style = look(TICK_SIZE, label.reference.colour, Across::Left, Upright::Centre);
+            canvas.text(line, (plot.right + 6.0, y), style);
         }
     }
-    Ok(())
 }
 
 /// Texts at points in the frame.
-pub(super) fn texts_in_frame(figure: &Figure, canvas: &Canvas, plot: &Plot) -> Result<(), IoError> {
+pub(super) fn texts_in_frame(figure: &Figure, canvas: &mut Canvas, plot: &Plot) {
     for text in &figure.annotations {
         let Some(y) = text.y.map(|y| plot.y(y)) else {
             continue;
@@ -182,8 +179,7 @@ pub(super) fn texts_in_frame(figure: &Figure, canvas: &Canvas, plot: &Plot) -> R
         if plot.contains((plot.x(text.x), y)) {
             let (left, right) = extent(plot, text);
             let at = ((left + right) / 2.0, y - 5.0);
-            canvas.text(&text.text, at, look(TICK_SIZE, TEXT, HPos::Center, VPos::Bottom))?;
+            canvas.text(&text.text, at, look(TICK_SIZE, TEXT, Across::Centre, Upright::Baseline));
         }
     }
-    Ok(())
 }

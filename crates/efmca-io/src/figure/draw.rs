@@ -1,17 +1,13 @@
 //! Drawing a figure on a canvas.
 
-use plotters::style::text_anchor::{HPos, VPos};
-
 use super::Figure;
 use super::axis::{Tick, is_drawable, range_of, ticks};
-use super::canvas::{Canvas, Ink, TextLook};
+use super::canvas::{Canvas, look};
 use super::content::{extent, margin_labels, marks, references, texts_in_frame};
-use super::layout::{
-    LABEL_SIZE, LINE_HEIGHT, Plot, TICK_SIZE, TITLE_SIZE, fitting_size, rows_without_overlap, text_width,
-};
+use super::layout::{LABEL_SIZE, LINE_HEIGHT, Plot, TICK_SIZE, TITLE_SIZE, fitting_size, rows_without_overlap};
 use super::legend;
 use super::marks::{Annotation, Rgb};
-use crate::IoError;
+use crate::drawing::{Across, Ink, TextLook, Upright, text_width};
 
 const MARGIN: f64 = 12.0;
 const TICK_GAP: f64 = 6.0;
@@ -20,13 +16,8 @@ pub(super) const TEXT: Rgb = Rgb([40; 3]);
 const FAINT: Rgb = Rgb([228; 3]);
 const FRAME: Rgb = Rgb([90; 3]);
 
-/// How an upright text is drawn.
-pub(super) fn look(size: f64, colour: Rgb, horizontal: HPos, vertical: VPos) -> TextLook {
-    TextLook { size, colour, horizontal, vertical, upwards: false }
-}
-
 /// Draws the whole figure.
-pub(super) fn figure(figure: &Figure, canvas: &Canvas) -> Result<(), IoError> {
+pub(super) fn figure(figure: &Figure, canvas: &mut Canvas) {
     let (x_range, y_range) = ranges(figure);
     let margin_labels = margin_labels(figure, y_range, canvas.width);
     let label_widths = margin_labels.iter().flat_map(|label| &label.lines);
@@ -61,15 +52,15 @@ pub(super) fn figure(figure: &Figure, canvas: &Canvas) -> Result<(), IoError> {
     plot.top += row_height * row_count as f64;
     plot.bottom = plot.bottom.max(plot.top + 10.0);
 
-    axes(figure, canvas, &plot, &y_ticks, widest)?;
+    axes(figure, canvas, &plot, &y_ticks, widest);
     for ((text, extent), row) in above.iter().zip(&extents).zip(&rows) {
         let at = ((extent.0 + extent.1) / 2.0, plot.top - 5.0 - row_height * *row as f64);
-        canvas.text(&text.text, at, look(TICK_SIZE, TEXT, HPos::Center, VPos::Bottom))?;
+        canvas.text(&text.text, at, look(TICK_SIZE, TEXT, Across::Centre, Upright::Baseline));
     }
-    let drawn = marks(figure, canvas, &plot)?;
-    references(figure, canvas, &plot, &margin_labels)?;
-    texts_in_frame(figure, canvas, &plot)?;
-    legend::draw(canvas, &plot, figure.legend, &drawn.entries, &drawn.pixels)
+    let drawn = marks(figure, canvas, &plot);
+    references(figure, canvas, &plot, &margin_labels);
+    texts_in_frame(figure, canvas, &plot);
+    legend::draw(canvas, &plot, figure.legend, &drawn.entries, &drawn.pixels);
 }
 
 /// The ranges of the two axes.
@@ -96,24 +87,24 @@ fn widest_label(ticks: &[Tick]) -> f64 {
 }
 
 /// Title, grid, frame, ticks and labels.
-fn axes(figure: &Figure, canvas: &Canvas, plot: &Plot, y_ticks: &[Tick], y_label_width: f64) -> Result<(), IoError> {
+fn axes(figure: &Figure, canvas: &mut Canvas, plot: &Plot, y_ticks: &[Tick], y_label_width: f64) {
     let x_ticks = x_ticks(figure, plot);
     for tick in &x_ticks {
         let x = plot.x(tick.value);
-        canvas.path(&[(x, plot.top), (x, plot.bottom)], 0.75, Ink(FAINT, 1.0))?;
-        canvas.path(&[(x, plot.bottom), (x, plot.bottom + 4.0)], 1.0, Ink(FRAME, 1.0))?;
+        canvas.path(&[(x, plot.top), (x, plot.bottom)], 0.75, Ink(FAINT, 1.0));
+        canvas.path(&[(x, plot.bottom), (x, plot.bottom + 4.0)], 1.0, Ink(FRAME, 1.0));
         let at = (x, plot.bottom + TICK_GAP);
-        canvas.text(&tick.label, at, look(TICK_SIZE, TEXT, HPos::Center, VPos::Top))?;
+        canvas.text(&tick.label, at, look(TICK_SIZE, TEXT, Across::Centre, Upright::Top));
     }
     for tick in y_ticks {
         let y = plot.y(tick.value);
-        canvas.path(&[(plot.left, y), (plot.right, y)], 0.75, Ink(FAINT, 1.0))?;
-        canvas.path(&[(plot.left - 4.0, y), (plot.left, y)], 1.0, Ink(FRAME, 1.0))?;
+        canvas.path(&[(plot.left, y), (plot.right, y)], 0.75, Ink(FAINT, 1.0));
+        canvas.path(&[(plot.left - 4.0, y), (plot.left, y)], 1.0, Ink(FRAME, 1.0));
         let at = (plot.left - TICK_GAP, y);
-        canvas.text(&tick.label, at, look(TICK_SIZE, TEXT, HPos::Right, VPos::Center))?;
+        canvas.text(&tick.label, at, look(TICK_SIZE, TEXT, Across::Right, Upright::Centre));
     }
     let corners = [(plot.left, plot.top), (plot.left, plot.bottom), (plot.right, plot.bottom)];
-    canvas.path(&corners, 1.0, Ink(FRAME, 1.0))?;
+    canvas.path(&corners, 1.0, Ink(FRAME, 1.0));
 
     let middle = (plot.left + plot.right) / 2.0;
     let size = fitting_size(&figure.title, TITLE_SIZE, canvas.width - 2.0 * MARGIN);
@@ -121,16 +112,16 @@ fn axes(figure: &Figure, canvas: &Canvas, plot: &Plot, y_ticks: &[Tick], y_label
     let half = text_width(&figure.title, size) / 2.0 + MARGIN;
     let title_middle = middle.min(canvas.width - half).max(half);
     let at = (title_middle, MARGIN);
-    canvas.text(&figure.title, at, look(size, Rgb::BLACK, HPos::Center, VPos::Top))?;
+    canvas.text(&figure.title, at, look(size, Rgb::BLACK, Across::Centre, Upright::Top));
 
     let size = fitting_size(&figure.x_label, LABEL_SIZE, plot.right - plot.left);
     let at = (middle, canvas.height - MARGIN);
-    canvas.text(&figure.x_label, at, look(size, TEXT, HPos::Center, VPos::Bottom))?;
+    canvas.text(&figure.x_label, at, look(size, TEXT, Across::Centre, Upright::Baseline));
 
     let size = fitting_size(&figure.y_label, LABEL_SIZE, plot.bottom - plot.top);
-    let upwards = TextLook { upwards: true, ..look(size, TEXT, HPos::Center, VPos::Bottom) };
+    let upwards = TextLook { upwards: true, ..look(size, TEXT, Across::Centre, Upright::Baseline) };
     let at = (plot.left - TICK_GAP - y_label_width - 6.0, (plot.top + plot.bottom) / 2.0);
-    canvas.text(&figure.y_label, at, upwards)
+    canvas.text(&figure.y_label, at, upwards);
 }
 
 /// As many horizontal ticks as have room for their labels.

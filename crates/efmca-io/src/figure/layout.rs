@@ -1,4 +1,6 @@
-//! Where the parts of a figure stand, and how much room a text needs.
+//! Where the parts of a figure stand.
+
+use crate::drawing::text_width;
 
 /// Sizes of texts in pixels.
 pub(super) const TITLE_SIZE: f64 = 15.0;
@@ -61,23 +63,6 @@ impl Plot {
         let at = |part: f64| (from.0 + part * along_x, from.1 + part * along_y);
         (start <= end).then(|| [at(start), at(end)])
     }
-}
-
-/// About how wide a text is in pixels. Which font the reader has is not known, so that this is
-/// for a wide one.
-pub(super) fn text_width(text: &str, size: f64) -> f64 {
-    let ems: f64 = text
-        .chars()
-        .map(|character| match character {
-            'i' | 'j' | 'l' | 'f' | 't' | 'I' | ' ' | '.' | ',' | ':' | ';' | '!' | '|' | '\'' | '(' | ')' | '['
-            | ']' | '-' => 0.37,
-            'm' | 'w' | 'M' | 'W' | '@' | '%' => 0.95,
-            'A'..='Z' => 0.7,
-            '\u{2e80}'.. => 1.0,
-            _ => 0.63,
-        })
-        .sum();
-    ems * size
 }
 
 /// The size at which a text fits into `room` pixels, at most `size` and at least half of it.

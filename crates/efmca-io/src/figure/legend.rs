@@ -1,11 +1,9 @@
 //! The legend of a figure.
 
-use plotters::style::text_anchor::{HPos, VPos};
-
-use super::canvas::{Canvas, Ink, TextLook};
-use super::layout::{LINE_HEIGHT, Plot, TICK_SIZE, text_width};
+use super::canvas::{Canvas, look};
+use super::layout::{LINE_HEIGHT, Plot, TICK_SIZE};
 use super::marks::Rgb;
-use crate::IoError;
+use crate::drawing::{Across, Ink, Upright, text_width};
 
 const INSET: f64 = 8.0;
 const PADDING: f64 = 6.0;
@@ -49,15 +47,9 @@ pub(super) struct Entry<'a> {
 }
 
 /// Draws the legend; `drawn` are pixels along what the figure shows, to find a free corner.
-pub(super) fn draw(
-    canvas: &Canvas,
-    plot: &Plot,
-    place: LegendPlace,
-    entries: &[Entry],
-    drawn: &[(f64, f64)],
-) -> Result<(), IoError> {
+pub(super) fn draw(canvas: &mut Canvas, plot: &Plot, place: LegendPlace, entries: &[Entry], drawn: &[(f64, f64)]) {
     if entries.is_empty() || place == LegendPlace::Hidden {
-        return Ok(());
+        return;
     }
     let widths = entries.iter().map(|entry| text_width(entry.text, TICK_SIZE));
     let width = widths.fold(0.0, f64::max) + SAMPLE + 3.0 * PADDING;
@@ -70,9 +62,9 @@ pub(super) fn draw(
         LegendPlace::Auto | LegendPlace::Hidden => free_corner(plot, width, height, drawn),
     };
     let ends = ((left, top), (left + width, top + height));
-    canvas.rectangle(ends.0, ends.1, Ink(Rgb([255; 3]), 0.88))?;
+    canvas.rectangle(ends.0, ends.1, Ink(Rgb([255; 3]), 0.88));
     let outline = [ends.0, (ends.1.0, top), ends.1, (left, ends.1.1), ends.0];
-    canvas.path(&outline, 0.75, Ink(Rgb([205; 3]), 1.0))?;
+    canvas.path(&outline, 0.75, Ink(Rgb([205; 3]), 1.0));
     for (index, entry) in entries.iter().enumerate() {
         let middle = top + PADDING + ROW * (index as f64 + 0.5) - 1.0;
         let start = left + PADDING;
@@ -81,22 +73,15 @@ pub(super) fn draw(
         match entry.sample {
             Sample::Stroke { width } => {
                 let ends = [(start, middle), (start + SAMPLE, middle)];
-                canvas.path(&ends, width.max(2.0), ink)?;
+                canvas.path(&ends, width.max(2.0), ink);
             }
             Sample::Disc { radius } => {
-                canvas.disc((start + SAMPLE / 2.0, middle), radius.min(6.0), ink)?;
+                canvas.disc((start + SAMPLE / 2.0, middle), radius.min(6.0), ink);
             }
         }
-        let look = TextLook {
-            size: TICK_SIZE,
-            colour: Rgb([40; 3]),
-            horizontal: HPos::Left,
-            vertical: VPos::Center,
-            upwards: false,
-        };
-        canvas.text(entry.text, (start + SAMPLE + PADDING, middle), look)?;
+        let look = look(TICK_SIZE, Rgb([40; 3]), Across::Left, Upright::Centre);
+        canvas.text(entry.text, (start + SAMPLE + PADDING, middle), look);
     }
-    Ok(())
 }
 
 fn corner(plot: &Plot, width: f64, height: f64, right: bool, lower: bool) -> (f64, f64) {

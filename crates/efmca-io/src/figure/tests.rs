@@ -107,3 +107,14 @@ fn sizes_and_ranges_without_meaning_are_errors() {
         assert!(error.to_string().contains("y range"), "{error}");
     }
 }
+
+#[test]
+fn a_figure_is_a_picture_as_well() {
+    let line = Line::new([(0.0, 0.0), (1.0, 1.0)]).colour(Rgb([1, 2, 3])).width(3.0);
+    let picture = Figure::new("title").line(line).draw(300, 200).unwrap().to_picture(2).unwrap();
+    assert_eq!((picture.width(), picture.height()), (600, 400));
+    let of_curve = picture.rgb().chunks_exact(3).filter(|pixel| *pixel == [1, 2, 3]).count();
+    // about 600 pixels long and 6 wide
+    assert!((2000..5000).contains(&of_curve), "{of_curve}");
+    assert!(draw_panels(&[], 300, 200).is_err());
+}

@@ -11,6 +11,19 @@ const BLUE: [f64; 3] = [33.0, 82.0, 163.0];
 const WHITE: [f64; 3] = [255.0, 255.0, 255.0];
 const RED: [f64; 3] = [178.0, 24.0, 43.0];
 
+/// The colours from low to high in equal steps (ColorBrewer's YlGn, by Cynthia Brewer), which get darker evenly.
+const YELLOW_TO_GREEN: [[f64; 3]; 9] = [
+    [255.0, 255.0, 229.0],
+    [247.0, 252.0, 185.0],
+    [217.0, 240.0, 163.0],
+    [173.0, 221.0, 142.0],
+    [120.0, 198.0, 121.0],
+    [65.0, 171.0, 93.0],
+    [35.0, 132.0, 67.0],
+    [0.0, 104.0, 55.0],
+    [0.0, 69.0, 41.0],
+];
+
 /// The colours that stand for values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -20,6 +33,9 @@ pub enum Colours {
     /// Zero is white, negative values are blue and positive ones red; both ends are equally far
     /// from zero.
     Diverging,
+    /// The lowest value is a pale yellow, the highest a dark green: for standard deviations, which then cannot be taken
+    /// for means.
+    Sequential,
 }
 
 /// Which values get the colours at the ends.
@@ -49,8 +65,13 @@ pub(crate) struct ValueRange {
 impl ValueRange {
     /// The range of the finite values in `fields`; 0 to 0 if there are none.
     pub(crate) fn of(fields: &[ArrayView2<f64>]) -> Self {
-        let finite = fields.iter().flatten().filter(|value| value.is_finite());
-        let range = finite.fold(None, |range: Option<Self>, &value| {
+        Self::of_values(fields.iter().flatten().copied())
+    }
+
+    /// The range of the values that are finite; 0 to 0 if there are none.
+    pub(crate) fn of_values(values: impl Iterator<Item = f64>) -> Self {
+        let finite = values.filter(|value| value.is_finite());
+        let range = finite.fold(None, |range: Option<Self>, value| {
             let range = range.unwrap_or(Self { lo: value, hi: value });
             Some(Self { lo: range.lo.min(value), hi: range.hi.max(value) })
         });
@@ -73,6 +94,12 @@ impl ValueRange {
     /// As [`Self::fixed`], but the ends may be the same, as those of an image in one grey are.
     pub(crate) fn between(lo: f64, hi: f64) -> Result<Self, IoError> {
         if lo == hi && lo.is_finite() { Ok(Self { lo, hi }) } else { Self::fixed(lo, hi) }
+    }
+
+    /// The range that has this one in it and zero in its middle.
+    pub(crate) fn around_zero(self) -> Self {
+        let end = self.lo.abs().max(self.hi.abs());
+        Self { lo: -end, hi: end }
     }
 
     /// The lower and the higher end.
@@ -102,6 +129,11 @@ impl Colours {
                 let towards = if place < 0.0 { BLUE } else { RED };
                 mix(WHITE, towards, place.abs())
             }
+            Self::Sequential => {
+                let place = range.place(value) * (YELLOW_TO_GREEN.len() - 1) as f64;
+                let below = (place as usize).min(YELLOW_TO_GREEN.len() - 2);
+                mix(YELLOW_TO_GREEN[below], YELLOW_TO_GREEN[below + 1], place - below as f64)
+            }
         }
     }
 
@@ -109,7 +141,7 @@ impl Colours {
     pub(crate) fn separator(self) -> [u8; 3] {
         match self {
             Self::Grey => [74, 101, 145],
-            Self::Diverging => [120, 120, 120],
+            Self::Diverging | Self::Sequential => [120, 120, 120],
         }
     }
 }
@@ -140,6 +172,19 @@ mod tests {
         assert_eq!(Colours::Diverging.colour(4.0, range), [178, 24, 43]);
         assert_eq!(Colours::Diverging.colour(-4.0, range), [33, 82, 163]);
         assert_ne!(Colours::Diverging.colour(-1.0, range), [33, 82, 163]);
+    }
+
+    #[test]
+    fn sequential_gets_darker() {
+        let range = ValueRange::fixed(0.0, 2.0).unwrap();
+        let dark =
+            |value: f64| Colours::Sequential.colour(value, range).iter().map(|&byte| u32::from(byte)).sum::<u32>();
+        let shades: Vec<u32> = (0..=40).map(|step| dark(f64::from(step) / 20.0)).collect();
+        assert!(shades.windows(2).all(|pair| pair[1] < pair[0]), "{shades:?}");
+        assert_eq!(Colours::Sequential.colour(-1.0, range), [255, 255, 229]);
+        assert_eq!(Colours::Sequential.colour(1.0, range), [120, 198, 121]);
+        assert_eq!(Colours::Sequential.colour(f64::INFINITY, range), [0, 69, 41]);
+        assert_eq!(Colours::Sequential.colour(f64::NAN, range), NOT_A_NUMBER);
     }
 
     #[test]

@@ -61,6 +61,7 @@ fn example() -> Report {
             rows: vec![vec!["poisson".into(), "-1.2".into()]],
         }],
         figures: vec![("a curve".into(), "<svg></svg>".into())],
+        sections: Vec::new(),
     }
 }
 
@@ -103,6 +104,7 @@ fn texts_are_shown_as_they_are() {
         curve: vec![],
         tables: vec![ReportTable { title: nasty.into(), head: vec![nasty.into()], rows: vec![vec![nasty.into()]] }],
         figures: Vec::new(),
+        sections: Vec::new(),
     };
     let html = report.to_html().unwrap();
     assert!(!html.contains("<script") && !html.contains('\u{0}') && !html.contains("'1'"));
@@ -165,4 +167,21 @@ fn a_mosaic_of_many_causes_has_twenty_columns_at_most() {
         assert_eq!(picture.height(), 5 * count.div_ceil(columns) + 1, "{count}");
     }
     assert!(causes_mosaic(&[], Scale::Each).unwrap_err().to_string().contains("at least one"));
+}
+
+#[test]
+fn sections_hold_large_pictures_under_each_other() {
+    let picture = |width| CaptionedPicture::new("<wide>", Picture::filled(width, 30, [9; 3]).unwrap());
+    let section = ReportSection {
+        heading: "Means & more".into(),
+        text: "one <b>".into(),
+        pictures: vec![picture(2000), picture(100)],
+    };
+    let empty = ReportSection { heading: "nothing".into(), ..ReportSection::default() };
+    let html = Report { sections: vec![section, empty], ..Report::default() }.to_html().unwrap();
+    assert!(html.contains("<h2>Means &amp; more</h2>\n<p>one &lt;b&gt;</p>\n<div class=\"column\">"));
+    assert!(html.contains("width=\"2000\" height=\"30\"") && html.contains("width=\"700\" height=\"210\""));
+    assert_eq!(html.matches("<figcaption>&lt;wide&gt;</figcaption>").count(), 2);
+    assert_eq!((html.matches("<div").count(), html.matches("</div>").count()), (2, 2));
+    assert_eq!(html.matches("<p>").count(), 1);
 }
