@@ -208,7 +208,7 @@ fn finish(args: &FitArgs, table: &Table, learned: Learned, watch: &Watch) -> Res
     let Learned { fit, families, origins, causes } = learned;
     let (rows, columns) = table.values.dim();
     let missing = table.values.iter().filter(|value| value.is_nan()).count();
-    let file = ModelFile { model: fit.model.clone(), names: table.names.clone(), labels: labels_of(table) };
+    let file = ModelFile { names: table.names.clone(), labels: labels_of(table), ..ModelFile::from(fit.model.clone()) };
     write_model_file(&args.output, &file).map_err(Failure::work)?;
     let iterations = fit.history.len();
     let training = match fit.stop {

@@ -42,7 +42,7 @@ pub(crate) fn run(args: &NoiseTypeArgs) -> Result<(), Failure> {
             Content::Table { names, .. } => names.clone(),
             _ => Vec::new(),
         };
-        let file = ModelFile { model: found.model.clone(), names, labels: Vec::new() };
+        let file = ModelFile { names, ..ModelFile::from(found.model.clone()) };
         write_model_file(path, &file).map_err(Failure::work)?;
     }
     if let Some(path) = &args.work.report {

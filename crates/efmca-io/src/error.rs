@@ -45,6 +45,22 @@ pub enum IoError {
         /// What is wrong with it.
         problem: String,
     },
+    /// A file is no checkpoint, or a damaged one.
+    #[error("there is no usable checkpoint in {}: {problem}; give another one, or start a new run", .path.display())]
+    NotACheckpoint {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// A file has no rows that can be read from it one by one.
+    #[error("{}: {problem}; give an NPY file of rows and columns as numpy.save writes it", .path.display())]
+    NotRows {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
     /// A model could not be turned into the bytes of a file.
     #[error("cannot put the model for {} into a file: {reason}; please report this as a defect of efmca-io", .path.display())]
     EncodeModel {

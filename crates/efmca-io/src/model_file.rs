@@ -9,6 +9,7 @@ use std::path::Path;
 
 use efmca::Model;
 use efmca::model::Tensor;
+use efmca::tasks::learn::Whitening;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde_json::{Value, json};
 
@@ -17,11 +18,13 @@ use crate::{IoError, write_atomically};
 
 /// The only key of the metadata. The library keeps the keys in a hash map, so that two of them would
 /// stand in another order from run to run, and the same model would not give the same bytes.
-const METADATA_KEY: &str = "efmca";
+pub(crate) const METADATA_KEY: &str = "efmca";
 
 /// Where the names of the columns stand in the metadata, and where their labels do.
 const NAMES_KEY: &str = "names";
 const LABELS_KEY: &str = "labels";
+/// Where the size of a patch stands.
+const PATCH_KEY: &str = "patch";
 
 /// The bytes of a number.
 const NUMBER: usize = size_of::<f64>();
@@ -35,6 +38,10 @@ pub struct ModelFile {
     pub names: Vec<String>,
     /// For each column the words that its values 0, 1, … stand for, if they do; empty if no column has any.
     pub labels: Vec<Option<Vec<String>>>,
+    /// Rows, columns and channels of a patch, if the columns are its pixels, channel by channel.
+    pub patch: Option<[usize; 3]>,
+    /// What was done to rows before the model saw them.
+    pub whitening: Option<Whitening>,
 }
 
 impl ModelFile {
@@ -52,6 +59,14 @@ impl ModelFile {
         if !self.labels.is_empty() && self.labels.len() != d {
             return Some(format!("it has labels of {} columns and {d} columns", self.labels.len()));
         }
+        if let Some(patch) = self.patch
+            && patch.iter().try_fold(1usize, |size, side| size.checked_mul(*side)) != Some(d)
+        {
+            return Some(format!("its patches have the size {patch:?}, and it has {d} columns"));
+        }
+        if let Some(whitening) = self.whitening.as_ref().filter(|whitening| whitening.d() != d) {
+            return Some(format!("its whitening is of {} columns, and it has {d}", whitening.d()));
+        }
         let mut seen = HashSet::new();
         let twice = self.names.iter().find(|name| !seen.insert(name.as_str()));
         twice.map(|name| format!("two of its columns are called `{}`", name.escape_debug()))
@@ -61,7 +76,7 @@ impl ModelFile {
 /// A model alone.
 impl From<Model> for ModelFile {
     fn from(model: Model) -> Self {
-        Self { model, names: Vec::new(), labels: Vec::new() }
+        Self { model, names: Vec::new(), labels: Vec::new(), patch: None, whitening: None }
     }
 }
 
@@ -84,7 +99,7 @@ impl From<Model> for ModelFile {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn write_model(path: &Path, model: &Model) -> Result<(), IoError> {
-    write(path, model, model.to_metadata())
+    write(path, model.to_tensors(), model.to_metadata())
 }
 
 /// Writes a model with the names and labels of its columns, replacing a file that is there.
@@ -114,9 +129,6 @@ pub fn write_model_file(path: &Path, file: &ModelFile) -> Result<(), IoError> {
     if let Some(problem) = file.problem() {
         return Err(failed(problem));
     }
-    if file.names.is_empty() && file.labels.is_empty() {
-        return write_model(path, &file.model);
-    }
     let metadata = file.model.to_metadata();
     let mut metadata: Value = serde_json::from_str(&metadata).map_err(|error| failed(error.to_string()))?;
     if !file.names.is_empty() {
@@ -125,15 +137,20 @@ pub fn write_model_file(path: &Path, file: &ModelFile) -> Result<(), IoError> {
     if !file.labels.is_empty() {
         metadata[LABELS_KEY] = json!(file.labels);
     }
-    write(path, &file.model, metadata.to_string())
+    if let Some(patch) = file.patch {
+        metadata[PATCH_KEY] = json!(patch);
+    }
+    let mut tensors = file.model.to_tensors();
+    tensors.extend(file.whitening.iter().flat_map(Whitening::to_tensors));
+    write(path, tensors, metadata.to_string())
 }
 
-fn write(path: &Path, model: &Model, metadata: String) -> Result<(), IoError> {
+fn write(path: &Path, tensors: Vec<Tensor>, metadata: String) -> Result<(), IoError> {
     let failed = |error: safetensors::SafeTensorError| IoError::EncodeModel {
         path: path.to_path_buf(),
         reason: error.to_string(),
     };
-    let tensors: Vec<(Tensor, Vec<u8>)> = (model.to_tensors().into_iter())
+    let tensors: Vec<(Tensor, Vec<u8>)> = (tensors.into_iter())
         .map(|tensor| {
             let bytes = tensor.values.iter().flat_map(|value| value.to_le_bytes()).collect();
             (tensor, bytes)
@@ -157,7 +174,7 @@ fn write(path: &Path, model: &Model, metadata: String) -> Result<(), IoError> {
 /// or not a model of efmca.
 pub fn read_model(path: &Path) -> Result<Model, IoError> {
     let bytes = content(path)?;
-    let found = decode(&bytes).map(|(model, _)| model);
+    let found = decode(&bytes).map(|(model, ..)| model);
     found.map_err(|problem| IoError::NotAModel { path: path.to_path_buf(), problem })
 }
 
@@ -168,7 +185,7 @@ pub fn read_model(path: &Path) -> Result<Model, IoError> {
 /// As [`read_model`], and [`IoError::NotAModel`] if names or labels do not fit the columns.
 pub fn read_model_file(path: &Path) -> Result<ModelFile, IoError> {
     let bytes = content(path)?;
-    let found = decode(&bytes).and_then(|(model, metadata)| with_columns(model, &metadata));
+    let found = decode(&bytes).and_then(|(model, metadata, tensors)| with_columns(model, &metadata, &tensors));
     found.map_err(|problem| IoError::NotAModel { path: path.to_path_buf(), problem })
 }
 
@@ -181,7 +198,7 @@ fn content(path: &Path) -> Result<Vec<u8>, IoError> {
 }
 
 /// The model with what its metadata says about its columns.
-fn with_columns(model: Model, metadata: &str) -> Result<ModelFile, String> {
+fn with_columns(model: Model, metadata: &str, tensors: &[Tensor]) -> Result<ModelFile, String> {
     let metadata: Value =
         serde_json::from_str(metadata).map_err(|error| format!("its metadata cannot be read: {error}"))?;
     let texts = |value: &Value| -> Option<Vec<String>> {
@@ -199,12 +216,25 @@ fn with_columns(model: Model, metadata: &str) -> Result<ModelFile, String> {
         _ => None,
     };
     let labels = labels.ok_or("the labels of its columns are no list of lists of texts")?;
-    let file = ModelFile { model, names, labels };
+    let patch = match &metadata[PATCH_KEY] {
+        Value::Null => None,
+        patch => {
+            let side = |at: usize| patch[at].as_u64().and_then(|side| usize::try_from(side).ok());
+            let sides = [side(0), side(1), side(2)].map(|side| side.ok_or("the size of its patches is no size"));
+            let [rows, columns, channels] = sides;
+            Some([rows?, columns?, channels?])
+        }
+    };
+    let whitening = Whitening::from_tensors(tensors).map_err(|error| match error {
+        efmca::Error::NotAModel { problem } => problem,
+        other => other.to_string(),
+    })?;
+    let file = ModelFile { model, names, labels, patch, whitening };
     file.problem().map_or(Ok(file), Err)
 }
 
 /// The model in the bytes of a file and its metadata, or what is wrong with them.
-fn decode(bytes: &[u8]) -> Result<(Model, String), String> {
+fn decode(bytes: &[u8]) -> Result<(Model, String, Vec<Tensor>), String> {
     let broken =
         |error: safetensors::SafeTensorError| format!("it is cut short, damaged, or no safetensors file ({error})");
     let (_, header) = SafeTensors::read_metadata(bytes).map_err(broken)?;
@@ -219,11 +249,11 @@ fn decode(bytes: &[u8]) -> Result<(Model, String), String> {
         efmca::Error::NotAModel { problem } => problem,
         other => other.to_string(),
     })?;
-    Ok((model, metadata.clone()))
+    Ok((model, metadata.clone(), tensors))
 }
 
 /// A tensor of the file as numbers.
-fn numbers(name: &str, view: &TensorView<'_>) -> Result<Tensor, String> {
+pub(crate) fn numbers(name: &str, view: &TensorView<'_>) -> Result<Tensor, String> {
     if view.dtype() != Dtype::F64 {
         return Err(format!("tensor `{name}` has numbers of type {}, and a model has F64", view.dtype()));
     }

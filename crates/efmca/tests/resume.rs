@@ -53,7 +53,7 @@ fn a_resumed_run_ends_where_the_whole_one_does() -> Result<()> {
         base()?,
         base()?.starts(3).short_iterations(2),
         base()?.truncated(truncated()),
-        base()?.truncated(truncated()).batches(2).init(Init::Clusters),
+        base()?.truncated(truncated()).batches(2).init(Init::Clusters { spread: 1.0 }),
         base()?.truncated(truncated()).spare_causes(4).guard(true),
         base()?.tolerance(1e-2).iterations(200),
     ];

@@ -129,7 +129,7 @@ fn names_and_labels_come_back() {
     let path = folder.path().join("model.safetensors");
     let names: Vec<String> = ["visits", "a \"b\"\n", "größe", "city"].map(str::to_owned).to_vec();
     let labels = vec![None, None, None, Some(["Oslo", "Rome", ""].map(str::to_owned).to_vec())];
-    let file = ModelFile { model: mixed(), names, labels };
+    let file = ModelFile { names, labels, ..mixed().into() };
     write_model_file(&path, &file).unwrap();
     let first = std::fs::read(&path).unwrap();
     let back = read_model_file(&path).unwrap();
@@ -164,11 +164,26 @@ fn names_that_do_not_fit_are_refused() {
     let problem = |key: &str, value: Value| {
         let mut metadata: Value = serde_json::from_str(&mixed().to_metadata()).unwrap();
         metadata[key] = value;
-        with_columns(mixed(), &metadata.to_string()).map(|_| ()).unwrap_err()
+        with_columns(mixed(), &metadata.to_string(), &[]).map(|_| ()).unwrap_err()
     };
     assert!(problem(NAMES_KEY, json!("a")).contains("no list of texts"));
     assert!(problem(NAMES_KEY, json!(["a", 1, "b", "c"])).contains("no list of texts"));
     assert!(problem(NAMES_KEY, json!(["a"])).contains("1 names for 4 columns"));
     assert!(problem(LABELS_KEY, json!([null, null, null, ["x", 2]])).contains("list of lists"));
     assert!(problem(LABELS_KEY, json!([null])).contains("labels of 1"));
+    assert!(problem(PATCH_KEY, json!([2, 3, 1])).contains("size [2, 3, 1]"));
+    assert!(problem(PATCH_KEY, json!("large")).contains("no size"));
+}
+
+#[test]
+fn patches_and_whitening_come_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.safetensors");
+    let rows = ndarray::Array2::from_shape_fn((50, 4), |(n, d)| ((n * 7 + d * d * 3 + n * d) % 11) as f64);
+    let whitening = Whitening::fit(&rows, 1.0).unwrap();
+    let file = ModelFile { patch: Some([2, 2, 1]), whitening: Some(whitening), ..mixed().into() };
+    write_model_file(&path, &file).unwrap();
+    let back = read_model_file(&path).unwrap();
+    assert_eq!((back.patch, &back.whitening), (file.patch, &file.whitening));
+    assert_eq!(bits(&read_model(&path).unwrap()), bits(&file.model));
 }

@@ -1,6 +1,6 @@
 //! Where training starts.
 
-use ndarray::{Array1, Array2};
+use ndarray::{Array1, Array2, ArrayView1};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -26,8 +26,11 @@ pub enum Init {
         share: f64,
     },
     /// Each cause from a cluster of similar rows (k-means on standardised columns), as in the paper's runs on natural images
-    /// (appendix C.2). The spread of families that have one of their own is that of all data.
-    Clusters,
+    /// (appendix C.2).
+    Clusters {
+        /// What families with a spread of their own start with, in standard deviations of all data (the paper's: 1).
+        spread: f64,
+    },
     /// The parameters of a model that is there already: all of them, its priors and its background too, whatever else
     /// is set about the start.
     Model(Box<Model>),
@@ -54,18 +57,22 @@ pub(super) fn mixed_row(
     w
 }
 
-/// $H \times K$ starting dictionaries from the mean statistics of clusters.
-pub(super) fn from_clusters(columns: &Columns, mut t_bar: Array2<f64>, average: &Array1<f64>) -> Array2<f64> {
-    for mut row in t_bar.outer_iter_mut() {
-        for (_, family, span) in columns.iter() {
-            let mut w: Vec<f64> = span.clone().map(|k| average[k]).collect();
-            let t_bar: Vec<f64> = span.clone().map(|k| row[k]).collect();
-            family.move_to(&t_bar, &mut w);
-            family.project(&mut w);
-            span.zip(w).for_each(|(k, w)| row[k] = w);
-        }
+/// The starting profile of a group of rows with these mean statistics.
+pub(super) fn of_group(
+    columns: &Columns,
+    t_bar: ArrayView1<'_, f64>,
+    average: &Array1<f64>,
+    spread: f64,
+) -> Array1<f64> {
+    let mut profile = average.clone();
+    for (_, family, span) in columns.iter() {
+        let mut w: Vec<f64> = span.clone().map(|k| average[k]).collect();
+        let t_bar: Vec<f64> = span.clone().map(|k| t_bar[k]).collect();
+        family.move_to(&t_bar, spread, &mut w);
+        family.project(&mut w);
+        span.zip(w).for_each(|(k, w)| profile[k] = w);
     }
-    t_bar
+    profile
 }
 
 fn project(w: &mut Array1<f64>, family: &crate::family::SharedFamily, span: std::ops::Range<usize>) {
@@ -93,7 +100,7 @@ pub(super) fn dictionaries(
                 let (t, there) = statistics.row(n);
                 mixed_row(&statistics.columns, average, &t, &there, *share)
             }
-            Init::Model(_) | Init::Posteriors(_) | Init::Clusters => average.clone(),
+            Init::Model(_) | Init::Posteriors(_) | Init::Clusters { .. } => average.clone(),
         };
         row.assign(&profile);
     }

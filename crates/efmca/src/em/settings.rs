@@ -329,6 +329,9 @@ impl Em {
                     "without noise all causes stay equal; make it positive",
                 ));
             }
+            Init::Clusters { spread } if !(spread > 0.0 && spread.is_finite()) => {
+                return Err(Error::setting("init spread", spread, "it must be positive; 1 is that of all data"));
+            }
             Init::Rows { share } if !(share > 0.0 && share <= 1.0) => {
                 return Err(Error::setting("init share", share, "it must be above 0 and at most 1"));
             }

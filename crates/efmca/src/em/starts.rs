@@ -8,7 +8,7 @@ use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
 use super::clusters::Clusters;
-use super::init::{dictionaries, from_clusters, weak_rows};
+use super::init::{dictionaries, of_group, weak_rows};
 use super::m_step::MStep;
 use super::run::{Engine, Fit, Progress, Run};
 use super::training::Training;
@@ -125,16 +125,26 @@ impl Em {
             None => Array1::from_elem(self.first_h(), self.default_pi()),
         };
         let w = match &self.init {
-            Init::Clusters => {
+            Init::Clusters { spread } => {
                 let clusters = Clusters::new(y, &training.weighty_rows(), self.first_h(), &mut rng);
                 let row = |n: usize| training.row(n);
-                let t_bar = clusters.statistics(self.first_h(), &statistics.columns, average, row);
-                from_clusters(&statistics.columns, t_bar, average)
+                let mut w = clusters.statistics(self.first_h(), &statistics.columns, average, row);
+                for mut w in w.outer_iter_mut() {
+                    let start = of_group(&statistics.columns, w.view(), average, *spread);
+                    w.assign(&start);
+                }
+                w
             }
             other => dictionaries(other, self.first_h(), statistics, average, &mut rng),
         };
         let background = match &self.background {
-            Background::Learned => Background::Fixed(weak_rows(statistics, average, self.superposition).to_vec()),
+            Background::Learned => {
+                let weak = weak_rows(statistics, average, self.superposition);
+                Background::Fixed(match &self.init {
+                    Init::Clusters { spread } => of_group(&statistics.columns, weak.view(), average, *spread).to_vec(),
+                    _ => weak.to_vec(),
+                })
+            }
             fixed => fixed.clone(),
         };
         let mut model = Model::from_parts(statistics.columns.clone(), pi, w, background)?;

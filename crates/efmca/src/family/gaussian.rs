@@ -169,7 +169,11 @@ impl Family for Gaussian {
     fn update(&self, t_bar: &[f64], held: &[bool], w: &mut [f64]) {
         update(t_bar, held, w);
     }
-    fn move_to(&self, t_bar: &[f64], w: &mut [f64]) {
+    fn spread(&self, w: &[f64]) -> Option<f64> {
+        Some((w[1] - w[0] * w[0]).max(0.0).sqrt())
+    }
+    fn move_to(&self, t_bar: &[f64], spread: f64, w: &mut [f64]) {
+        w[1] = w[0] * w[0] + (w[1] - w[0] * w[0]) * spread * spread;
         update(t_bar, &[false, true], w);
     }
 }

@@ -195,9 +195,15 @@ pub trait Family: Debug + Send + Sync {
         self.log_h(y) + (inner - self.a(eta))
     }
 
+    /// The standard deviation, for families whose second dictionary is a spread of its own that can be held and learned apart
+    /// from the mean.
+    fn spread(&self, _w: &[f64]) -> Option<f64> {
+        None
+    }
+
     /// Moves the member `w`, that of all data, to a group of values with averaged statistics `t_bar`: where causes start.
-    /// Families with a spread of their own keep it, since few values say little about it.
-    fn move_to(&self, t_bar: &[f64], w: &mut [f64]) {
+    /// Families with a spread of their own keep this share of it, since few values say little about it.
+    fn move_to(&self, t_bar: &[f64], _spread: f64, w: &mut [f64]) {
         w.copy_from_slice(t_bar);
     }
 

@@ -5,6 +5,7 @@
 //! ([`Superposition`]).
 
 mod columns;
+mod combined;
 mod data;
 mod sample;
 mod statistics;
@@ -13,6 +14,7 @@ mod tables;
 mod tensors;
 
 pub use columns::Columns;
+pub use combined::Combined;
 pub(crate) use data::RowReader;
 pub use data::{Data, Geometry, Patches};
 pub use sample::Sample;

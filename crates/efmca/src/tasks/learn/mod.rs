@@ -34,6 +34,11 @@ pub struct FeatureLearner {
     pub states: usize,
     /// The range that $\pi_h$ is drawn from at the start; `None` for equal small ones.
     pub pi_init: Option<(f64, f64)>,
+    /// The share of all rows that is added to every entry of the dictionaries as average data. A cause that few rows use
+    /// would learn their noise by heart, and stay with them.
+    pub pseudo_rows: f64,
+    /// Updates of the parameters in each iteration; see [`Em::batches`].
+    pub batches: usize,
     /// How the dictionaries start.
     pub init: Init,
     /// The same number gives the same features.
@@ -44,8 +49,9 @@ pub struct FeatureLearner {
 const FIRST_PHASE: f64 = 0.5;
 
 impl FeatureLearner {
-    /// The paper's settings for `family`: 60 states, a start from clusters, $\pi_h$ from [0.1, 0.5], and for the Gaussian
-    /// two phases. Values of both signs combine by their magnitudes.
+    /// The paper's settings for `family` (60 states, a start from clusters, for the Gaussian two phases; values of both signs
+    /// combine by their magnitudes) but for what `docs/LEARNING.md` says: $\pi_h$ starts small and not in [0.1, 0.5], and a few
+    /// rows of average data are added.
     pub fn new(family: SharedFamily, h: usize) -> FeatureLearner {
         let signed = family.support().low < 0.0;
         let two_phases = has_spread(&family);
@@ -56,8 +62,10 @@ impl FeatureLearner {
             iterations: 100,
             two_phases,
             states: 60,
-            pi_init: Some((0.1, 0.5)),
-            init: Init::Clusters,
+            pi_init: None,
+            pseudo_rows: 5e-4,
+            batches: 4,
+            init: Init::Clusters { spread: 1.0 },
             seed: 0,
         }
     }
@@ -68,8 +76,8 @@ impl FeatureLearner {
         (self.two_phases && has_spread(&self.family)).then_some(first)
     }
 
-    /// EM with these settings.
-    pub fn em(&self) -> Em {
+    /// EM with these settings for `rows` rows.
+    pub fn em(&self, rows: usize) -> Em {
         let proposals: Vec<Arc<dyn crate::posterior::truncated::Propose>> = vec![
             Arc::new(OneFlips { parents: 1 }),
             Arc::new(Evolution {
@@ -87,7 +95,8 @@ impl FeatureLearner {
             .tolerance(0.0)
             .init(self.init.clone())
             .seed(self.seed)
-            .pseudo_count(1e-2)
+            .pseudo_count(self.pseudo_rows * rows as f64)
+            .batches(self.batches)
             .truncated(Truncation::new(self.states).precision(Precision::Single).proposals(proposals));
         if let Some((low, high)) = self.pi_init {
             em = em.pi_init(low, high);

@@ -1,0 +1,167 @@
+//! What `efmca learn` can be told.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use efmca_io::image_file::Axes;
+
+use crate::clean_args::{LogFormat, patch_size};
+
+/// What `efmca learn` can be told.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct FeatureArgs {
+    /// Images (PNG, TIFF, NPY, NPZ or FITS; sizes may differ), or with --rows one NPY file.
+    #[arg(value_name = "IMAGES", required = true)]
+    pub(crate) inputs: Vec<PathBuf>,
+    /// The folder for the model, the pictures, the report and the checkpoint; it is made if it is not there.
+    #[arg(long, short, value_name = "DIR")]
+    pub(crate) out_dir: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+    #[command(flatten)]
+    pub(crate) learning: LearningArgs,
+
+    /// Writes a checkpoint after every so many iterations and after the last one; 0 writes none.
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(crate) checkpoint_every: usize,
+    /// Goes on from the checkpoint in DIR, with the same data and settings; starts anew if there is none yet.
+    #[arg(long)]
+    pub(crate) resume: bool,
+    /// Threads; all processors without it. The result is the same for any number.
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<usize>,
+    /// Replaces an earlier run in DIR.
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// What is said on the way: text for people, or one JSON object a line on standard error for machines.
+    #[arg(long, value_enum, default_value_t = LogFormat::Text, value_name = "FORMAT")]
+    pub(crate) log_format: LogFormat,
+}
+
+const EXAMPLES: &str = "Examples:
+  efmca learn photos/*.png --transform log --patch 12 --components 200 --out-dir fields
+                                 means and standard deviations of patches of photographs
+  efmca learn photos/*.png --transform log --patch 20 --components 1000 --iterations 500 --out-dir large --resume
+                                 the same call starts the run and goes on with it after an interruption
+  efmca learn counts.tif --family poisson --patch 8 --components 50 --out-dir cells
+                                 features of an image of counts
+  efmca learn rows.npy --rows --family bernoulli --components 100 --out-dir codes
+                                 rows that stay on the disk";
+
+/// Where rows come from.
+#[derive(Debug, clap::Args)]
+pub(crate) struct DataArgs {
+    /// IMAGES is one NPY file whose rows are the data points; it is read from the disk as it is needed.
+    #[arg(long)]
+    pub(crate) rows: bool,
+    /// Rows and columns of a patch, as 20 or 16x24; with --rows, what the columns are pixels of (default: 12 without --rows).
+    #[arg(long, value_name = "SIZE", value_parser = patch_size)]
+    pub(crate) patch: Option<(usize, usize)>,
+    /// How many patches to draw at random places; all of them if there are fewer.
+    #[arg(long, value_name = "N", default_value_t = 100_000)]
+    pub(crate) patches: usize,
+    /// What is done to each value first: `log` for light intensities, whose contrasts are ratios.
+    #[arg(long, value_enum, default_value_t = Transform::None, value_name = "TRANSFORM")]
+    pub(crate) transform: Transform,
+    /// Makes all directions of patches equally strong (ZCA) that together have this share of the variance, as 0.95; or none.
+    /// Without it 0.95 for families of all real numbers, and none for others.
+    #[arg(long, value_name = "SHARE")]
+    pub(crate) whiten: Option<String>,
+    /// Divides each image by the mean of its values first, where exposures or bit depths differ.
+    #[arg(long)]
+    pub(crate) normalise: bool,
+    /// Pixels with this value are missing.
+    #[arg(long, value_name = "VALUE", allow_negative_numbers = true)]
+    pub(crate) missing: Option<f64>,
+    /// The axes of arrays, slowest first: p pages, y rows, x columns, c channels; as yxc or pyx.
+    #[arg(long, value_name = "LETTERS")]
+    pub(crate) axes: Option<Axes>,
+}
+
+/// How to learn.
+#[derive(Debug, clap::Args)]
+pub(crate) struct LearningArgs {
+    /// The number of causes.
+    #[arg(long, value_name = "H", default_value_t = 100)]
+    pub(crate) components: usize,
+    /// The noise, as gaussian, poisson or gamma:k=4; `efmca families` lists all.
+    #[arg(long, value_name = "FAMILY", default_value = "gaussian")]
+    pub(crate) family: String,
+    /// Which of the active causes sets a value; without it max-magnitude where values have both signs.
+    #[arg(long, value_enum, value_name = "RULE")]
+    pub(crate) superposition: Option<Rule>,
+    /// Passes over the data.
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub(crate) iterations: usize,
+    /// States that are kept for each data point.
+    #[arg(long, value_name = "S", default_value_t = 60)]
+    pub(crate) states: usize,
+    /// For the Gaussian: means and priors in the first half of the iterations and standard deviations in the second (two), or
+    /// all at once (one).
+    #[arg(long, value_enum, default_value_t = Phases::Two, value_name = "PHASES")]
+    pub(crate) phases: Phases,
+    /// Where means start: clusters of similar data points, or single ones mixed with the average.
+    #[arg(long, value_enum, default_value_t = Start::Clusters, value_name = "START")]
+    pub(crate) start: Start,
+    /// The first standard deviation of causes in those of the data.
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
+    pub(crate) spread: f64,
+    /// Draws the first priors from this range, as 0.1,0.5 (the paper's); without it they are equal and small.
+    #[arg(long, value_name = "LOW,HIGH", value_parser = range)]
+    pub(crate) pi_start: Option<(f64, f64)>,
+    /// Rows of average data that are added to every cause, as a share of all rows.
+    #[arg(long, value_name = "SHARE", default_value_t = 5e-4)]
+    pub(crate) pseudo_rows: f64,
+    /// Updates of the parameters in each pass.
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    pub(crate) batches: usize,
+    /// The same number gives the same patches and the same model, bit for bit.
+    #[arg(long, short, default_value_t = 0, value_name = "N")]
+    pub(crate) seed: u64,
+}
+
+/// What is done to values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Transform {
+    /// Nothing.
+    None,
+    /// The natural logarithm, for positive values.
+    Log,
+}
+
+/// How active causes combine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Rule {
+    /// The largest mean wins.
+    Max,
+    /// The mean with the largest magnitude wins.
+    MaxMagnitude,
+}
+
+/// How the schedule goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Phases {
+    /// All parameters together.
+    One,
+    /// Means first, then standard deviations.
+    Two,
+}
+
+/// Where means start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Start {
+    /// From clusters.
+    Clusters,
+    /// From single data points.
+    Rows,
+}
+
+fn range(text: &str) -> Result<(f64, f64), String> {
+    let parts: Vec<Option<f64>> = text.split(',').map(|part| part.trim().parse().ok()).collect();
+    match parts[..] {
+        [Some(low), Some(high)] if 0.0 < low && low <= high && high < 1.0 => Ok((low, high)),
+        _ => Err(format!("`{text}` is no range of probabilities; write 0.1,0.5")),
+    }
+}
