@@ -6,6 +6,7 @@ use clap::{Parser, Subcommand};
 use efmca_io::image_file::SampleType;
 
 use crate::clean_args::{ApplyArgs, DenoiseArgs, InpaintArgs};
+use crate::learn_args::FeatureArgs;
 use crate::model_args::{EncodeArgs, FitArgs, InfoArgs, SampleArgs, ScoreArgs};
 use crate::noise_args::{NoiseTypeArgs, SelectArgs};
 
@@ -30,6 +31,8 @@ const EXAMPLES: &str = "Examples:
                                  a clean image, learned from the noisy one alone
   efmca inpaint holes.tif -o whole.tif --noise poisson --mask holes.png
                                  missing pixels filled in
+  efmca learn photos/*.png --transform log --out-dir fields
+                                 dictionaries of image patches, with pictures
   efmca noise-type counts.npy    what noise an image, a sound or a table has
   efmca noise-type patients.csv  a family for each column of a table
   efmca select counts.npy --family poisson --components 5,10,20,40
@@ -56,6 +59,8 @@ pub(crate) enum Command {
     Inpaint(InpaintArgs),
     /// Cleans an image with a model that was learned from another one.
     Apply(ApplyArgs),
+    /// Learns features of images or other rows: dictionaries with pictures, in runs that can be gone on with.
+    Learn(FeatureArgs),
     /// Says what noise an image, a sound or a table has.
     NoiseType(NoiseTypeArgs),
     /// Says how many causes data have.

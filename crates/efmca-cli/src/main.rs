@@ -12,6 +12,10 @@ mod demo_table;
 mod failure;
 mod families;
 mod input;
+mod learn;
+mod learn_args;
+mod learn_data;
+mod learn_pictures;
 mod model_args;
 mod model_causes;
 mod model_families;
@@ -44,6 +48,7 @@ fn main() -> ExitCode {
         Command::Denoise(denoise) => clean::denoise(denoise),
         Command::Inpaint(inpaint) => clean::inpaint(inpaint),
         Command::Apply(apply) => clean::apply(apply),
+        Command::Learn(args) => learn::learn(args),
         Command::NoiseType(noise) => noise_type::run(noise),
         Command::Select(select) => select::run(select),
         Command::Fit(fit) => model_fit::run(fit),

@@ -17,6 +17,8 @@ pub(crate) struct Watch {
     bar: Option<ProgressBar>,
     json: bool,
     started: Instant,
+    /// Iterations that were done before, in runs that are gone on with.
+    before: Option<usize>,
     stop: Arc<AtomicBool>,
 }
 
@@ -24,7 +26,7 @@ impl Watch {
     /// For work without steps, which Ctrl-C ends at once.
     pub(crate) fn without_steps(format: LogFormat) -> Self {
         let json = format == LogFormat::Json;
-        Self { bar: None, json, started: Instant::now(), stop: Arc::new(AtomicBool::new(false)) }
+        Self { bar: None, json, started: Instant::now(), before: None, stop: Arc::new(AtomicBool::new(false)) }
     }
 
     /// From now on Ctrl-C ends the learning after the step that is running; a second one ends the program.
@@ -42,7 +44,7 @@ impl Watch {
             let style = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len}, {eta} left");
             ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
         });
-        Self { bar, json: format == LogFormat::Json, started: Instant::now(), stop }
+        Self { bar, json: format == LogFormat::Json, started: Instant::now(), before: None, stop }
     }
 
     /// Whether the user asked to stop.
@@ -53,13 +55,19 @@ impl Watch {
     /// One iteration is done.
     pub(crate) fn see(&mut self, progress: &Progress<'_>) -> ControlFlow<()> {
         let active = progress.model.pi().sum();
+        let before = *self.before.get_or_insert(progress.iteration - 1);
         if let Some(bar) = &self.bar {
             bar.set_length(progress.iterations as u64);
             bar.set_message(format!("bound {:.6e}, {active:.1} causes active", progress.bound));
             bar.set_position(progress.iteration as u64);
+            if progress.iteration == before + 1 {
+                bar.reset_eta();
+            }
         }
         let seconds = self.started.elapsed().as_secs_f64();
-        let left = seconds / progress.iteration as f64 * (progress.iterations - progress.iteration) as f64;
+        // several trainings start from one again
+        let done = progress.iteration.saturating_sub(before).max(1);
+        let left = seconds / done as f64 * (progress.iterations - progress.iteration) as f64;
         self.event(
             "iteration",
             &[
@@ -95,6 +103,17 @@ impl Watch {
             ],
         );
         if self.stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    /// Something that went wrong and does not end the work.
+    pub(crate) fn warn(&self, message: &str) {
+        self.event("warning", &[("message", message.into())]);
+        if !self.json {
+            let say = || {
+                let _ = writeln!(stderr().lock(), "warning: {message}");
+            };
+            self.bar.as_ref().map_or_else(say, |bar| bar.suspend(say));
+        }
     }
 
     /// A line of JSON, if that is wanted.

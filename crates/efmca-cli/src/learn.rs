@@ -1,0 +1,234 @@
+//! `efmca learn`: dictionaries of image patches or other rows, in runs that survive.
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use efmca::em::{Progress, StopReason};
+use efmca::family::{SharedFamily, family};
+use efmca::tasks::learn::FeatureLearner;
+use efmca::{Checkpoint, Em, Error, Fingerprint, Fit, Init, Superposition};
+use efmca_io::image_file::check_place;
+use efmca_io::{ModelFile, read_checkpoint, write_checkpoint, write_model_file};
+use serde_json::Value;
+
+use crate::clean::set_threads;
+use crate::failure::Failure;
+use crate::learn_args::{FeatureArgs, LearningArgs, Phases, Rule, Start};
+use crate::learn_data::Points;
+use crate::learn_pictures::Gallery;
+use crate::progress::Watch;
+use crate::show::Screen;
+
+/// The share of the average in a start from single data points.
+const ROW_SHARE: f64 = 0.5;
+
+pub(crate) fn learn(args: &FeatureArgs) -> Result<(), Failure> {
+    set_threads(args.threads)?;
+    let family =
+        family(&args.learning.family).map_err(|error| Failure::input(format!("--family {error}", error = error)))?;
+    let learner = learner(&args.learning, family);
+    let files = Files::new(&args.out_dir);
+    files.check(args)?;
+    let watch = Watch::new(args.log_format);
+    let points = Points::read(args, &learner.family)?;
+    let mut screen = Screen::new();
+    for remark in &points.remarks {
+        screen.say(&format!("note: {remark}"))?;
+    }
+    let em = learner.em(points.data.n());
+    let left = if args.resume { left_run(&files.checkpoint, &points)? } else { None };
+    screen.say(&match &left {
+        Some(left) => format!("{}: going on after iteration {}", points.words, left.history.len()),
+        None if args.resume => format!("{}: there is no checkpoint yet, so this is a new run", points.words),
+        None => points.words.clone(),
+    })?;
+    let mut keeper = Keeper {
+        path: &files.checkpoint,
+        every: args.checkpoint_every,
+        settings: em.described(),
+        data: Fingerprint::of(&*points.data, None),
+        note: &points.settings,
+        watch,
+    };
+    let fit = trained(&em, &points, left, &mut keeper).map_err(|error| located(&error, args))?;
+    let watch = keeper.watch;
+    watch.finish();
+    let file =
+        ModelFile { patch: points.patch, whitening: points.whitening.clone(), ..ModelFile::from(fit.model.clone()) };
+    write_model_file(&files.model, &file).map_err(Failure::work)?;
+    let gallery = Gallery::new(&fit, &points);
+    let pictures = gallery.write(&args.out_dir)?;
+    gallery.write_report(&files.report, &settings(args, &learner, &points, &fit))?;
+    if fit.stop == StopReason::Asked {
+        screen.say(&format!("stopped after iteration {}: --resume goes on from there", fit.history.len()))?;
+    }
+    screen.say(&format!(
+        "log-likelihood bound {:.4} a data point, {:.1} of {} causes active in one on average",
+        fit.log_likelihood / fit.weight,
+        fit.model.pi().sum(),
+        fit.model.h()
+    ))?;
+    let mut line = format!("wrote {}, {}", files.report.display(), files.model.display());
+    for path in &pictures {
+        line += &format!(", {}", path.display());
+    }
+    watch.event("written", &[("path", files.model.display().to_string().into())]);
+    Ok(screen.say(&line)?)
+}
+
+/// Where everything goes.
+struct Files {
+    model: PathBuf,
+    checkpoint: PathBuf,
+    report: PathBuf,
+}
+
+impl Files {
+    fn new(folder: &Path) -> Self {
+        Self {
+            model: folder.join("model.safetensors"),
+            checkpoint: folder.join("checkpoint.safetensors"),
+            report: folder.join("report.html"),
+        }
+    }
+
+    /// Finds out before the work starts whether there is room for it.
+    fn check(&self, args: &FeatureArgs) -> Result<(), Failure> {
+        let earlier = [&self.model, &self.checkpoint].into_iter().find(|path| path.exists());
+        if let Some(path) = earlier.filter(|_| !args.resume && !args.force) {
+            return Err(Failure::input(format!(
+                "{} is there from an earlier run; go on with that one with --resume, replace it with --force, or choose \
+                 another --out-dir",
+                path.display()
+            )));
+        }
+        for path in [&self.model, &self.checkpoint, &self.report] {
+            check_place(path, true).map_err(Failure::input)?;
+        }
+        // a checkpoint of the run that is replaced would be gone on with after the next interruption
+        if args.force && !args.resume && self.checkpoint.exists() {
+            std::fs::remove_file(&self.checkpoint)
+                .map_err(|error| Failure::input(format!("cannot replace {}: {error}", self.checkpoint.display())))?;
+        }
+        Ok(())
+    }
+}
+
+fn learner(args: &LearningArgs, family: SharedFamily) -> FeatureLearner {
+    let mut learner = FeatureLearner::new(family, args.components);
+    if let Some(rule) = args.superposition {
+        learner.superposition = match rule {
+            Rule::Max => Superposition::Max,
+            Rule::MaxMagnitude => Superposition::MaxMagnitude,
+        };
+    }
+    learner.iterations = args.iterations;
+    learner.two_phases &= args.phases == Phases::Two;
+    learner.states = args.states;
+    learner.pi_init = args.pi_start;
+    learner.pseudo_rows = args.pseudo_rows;
+    learner.batches = args.batches;
+    learner.init = match args.start {
+        Start::Clusters => Init::Clusters { spread: args.spread },
+        Start::Rows => Init::Rows { share: ROW_SHARE },
+    };
+    learner.seed = args.seed;
+    learner
+}
+
+/// The run that was left in the folder, if there is one and it is of the same data.
+fn left_run(path: &Path, points: &Points) -> Result<Option<Checkpoint>, Failure> {
+    if !path.exists() {
+        return Ok(None);
+    }
+    let (left, note) = read_checkpoint(path).map_err(Failure::input)?;
+    let empty = serde_json::Map::new();
+    for (name, now) in points.settings.as_object().unwrap_or(&empty) {
+        if note[name] != *now {
+            return Err(Failure::input(format!(
+                "{}: the run was started with {name} {}, and now it is {now}; give the same as then, or start a new run \
+                 with another --out-dir",
+                path.display(),
+                note[name]
+            )));
+        }
+    }
+    Ok(Some(left))
+}
+
+fn trained(em: &Em, points: &Points, left: Option<Checkpoint>, keeper: &mut Keeper<'_>) -> Result<Fit, Error> {
+    let mut see = |progress: &Progress<'_>| keeper.see(progress);
+    match left {
+        Some(left) => em.resume(&*points.data, None, left, &mut see),
+        None => em.fit_observed(&*points.data, None, &mut see),
+    }
+}
+
+/// Shows how training goes, and writes checkpoints.
+struct Keeper<'a> {
+    path: &'a Path,
+    every: usize,
+    settings: Vec<(String, String)>,
+    data: Fingerprint,
+    note: &'a Value,
+    watch: Watch,
+}
+
+impl Keeper<'_> {
+    fn see(&mut self, progress: &Progress<'_>) -> ControlFlow<()> {
+        let flow = self.watch.see(progress);
+        let last = flow.is_break() || progress.iteration == progress.iterations;
+        if self.every > 0 && (last || progress.iteration.is_multiple_of(self.every)) {
+            // a full disk must not cost the work that was done
+            match write_checkpoint(self.path, &progress.state, &self.settings, self.data, self.note) {
+                Ok(()) => self.watch.event("checkpoint", &[("iteration", progress.iteration.into())]),
+                Err(error) => self.watch.warn(&format!("training goes on without this checkpoint: {error}")),
+            }
+        }
+        flow
+    }
+}
+
+/// What is wrong with the data, in words about images.
+fn located(error: &Error, args: &FeatureArgs) -> Failure {
+    let hint = match error {
+        Error::OutsideSupport { .. } => "; choose another --family, or mark such values with --missing VALUE",
+        Error::Resume { .. } => "; another --out-dir keeps both runs",
+        _ => "",
+    };
+    let name = args.inputs.first().map_or(String::new(), |path| format!("{}: ", path.display()));
+    let name = if matches!(error, Error::OutsideSupport { .. }) { name } else { String::new() };
+    Failure::input(format!("{name}{error}{hint}"))
+}
+
+/// What the report says about the run.
+fn settings(args: &FeatureArgs, learner: &FeatureLearner, points: &Points, fit: &Fit) -> Vec<(String, String)> {
+    let inputs: Vec<String> = args
+        .inputs
+        .iter()
+        .filter_map(|path| path.file_name())
+        .map(|name| name.to_string_lossy().into_owned())
+        .collect();
+    let phases = learner.second_phase().map_or("all parameters together".to_owned(), |second| {
+        format!("means and priors for {second} iterations, then standard deviations")
+    });
+    let mut settings = vec![
+        ("data".to_owned(), points.words.clone()),
+        ("files".to_owned(), inputs.join(", ")),
+        ("schedule".to_owned(), phases),
+    ];
+    if let Some(share) = points.settings["whiten"].as_f64() {
+        settings.push(("whitening".to_owned(), format!("ZCA, {} % of the variance", share * 100.0)));
+    }
+    if points.settings["transform"] == "log" {
+        settings.push(("values".to_owned(), "logarithms".to_owned()));
+    }
+    let shown = ["causes", "family", "superposition", "iterations", "seed", "start", "pseudo-count", "batches"];
+    let described = learner.em(points.data.n()).described();
+    settings.extend(described.into_iter().filter(|(name, _)| shown.contains(&name.as_str())));
+    settings.push(("states of a data point".to_owned(), learner.states.to_string()));
+    settings.push(("iterations done".to_owned(), fit.history.len().to_string()));
+    settings.push(("bound".to_owned(), format!("{:.4} a data point", fit.log_likelihood / fit.weight)));
+    settings.push(("active".to_owned(), format!("{:.2} causes in a data point", fit.model.pi().sum())));
+    settings
+}

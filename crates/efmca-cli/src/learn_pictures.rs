@@ -1,0 +1,247 @@
+//! Pictures of what was learned.
+
+use std::path::{Path, PathBuf};
+
+use efmca::family::checked_phi;
+use efmca::{Fit, Model};
+use efmca_io::{
+    ActiveCause, CaptionedPicture, Dictionary, Drawing, Encoding, Field, Figure, Line, Report, ReportSection,
+    encodings, write_atomically,
+};
+use ndarray::{Array2, Array3};
+
+use crate::failure::Failure;
+use crate::learn_data::Points;
+use crate::show::largest_first;
+
+/// Data points whose encoding is shown.
+const SHOWN: usize = 4;
+/// Active causes of a data point that can be shown well.
+const ACTIVE: std::ops::RangeInclusive<usize> = 2..=8;
+/// The bound is drawn in this size.
+const CURVE: (u32, u32) = (720, 420);
+
+/// One parameter of all causes, in the order in which they are shown: the background, then the most active first.
+struct Parameter {
+    /// In file names.
+    file: String,
+    title: String,
+    /// One row for each cause.
+    fields: Array2<f64>,
+    deviations: bool,
+}
+
+/// All pictures of a run.
+pub(crate) struct Gallery<'a> {
+    fit: &'a Fit,
+    points: &'a Points,
+    /// Causes, the most active first.
+    order: Vec<usize>,
+    parameters: Vec<Parameter>,
+}
+
+impl<'a> Gallery<'a> {
+    pub(crate) fn new(fit: &'a Fit, points: &'a Points) -> Self {
+        let order = largest_first(fit.model.pi());
+        let parameters = parameters(&fit.model, &order);
+        Self { fit, points, order, parameters }
+    }
+
+    /// Draws everything: names of files, titles and drawings. Without patches there is only the curve.
+    fn drawings(&self) -> Result<Vec<(String, String, Drawing)>, Failure> {
+        let mut all = Vec::new();
+        if let Some(patch) = self.points.patch {
+            let pi = || std::iter::once(1.0).chain(self.order.iter().map(|h| self.fit.model.pi()[*h]));
+            for parameter in &self.parameters {
+                let shaped: Vec<Shaped> =
+                    parameter.fields.rows().into_iter().map(|row| Shaped::new(&row.to_vec(), patch)).collect();
+                let fields = shaped.iter().map(Shaped::field);
+                let dictionary = match parameter.deviations {
+                    true => Dictionary::deviations(&parameter.title, fields),
+                    false => Dictionary::means(&parameter.title, fields),
+                };
+                let drawing = dictionary.priors(pi()).background_first().draw().map_err(Failure::work)?;
+                all.push((parameter.file.clone(), parameter.title.clone(), drawing));
+            }
+            if let Some(drawing) = self.encoding(patch)? {
+                all.push(("encoding".into(), "How data points are encoded".into(), drawing));
+            }
+        }
+        let curve = self.curve();
+        if curve.len() > 1 {
+            let points: Vec<(f64, f64)> = curve.iter().enumerate().map(|(at, y)| (at as f64 + 1.0, *y)).collect();
+            let figure = Figure::new("Bound of the log-likelihood, a data point")
+                .x_label("iteration")
+                .y_label("bound")
+                .line(Line::new(points));
+            all.push(("bound".into(), "Training".into(), figure.draw(CURVE.0, CURVE.1).map_err(Failure::work)?));
+        }
+        Ok(all)
+    }
+
+    fn curve(&self) -> Vec<f64> {
+        self.fit.history.iter().map(|step| step.bound / self.fit.weight).collect()
+    }
+
+    /// Writes each picture as PNG and SVG; returns the PNG files.
+    pub(crate) fn write(&self, folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+        let mut written = Vec::new();
+        for (name, _, drawing) in self.drawings()? {
+            let zoom = if name == "bound" { 2 } else { 1 };
+            let path = folder.join(format!("{name}.png"));
+            write_atomically(&path, &drawing.to_png(zoom).map_err(Failure::work)?).map_err(Failure::work)?;
+            let svg = drawing.to_svg().map_err(Failure::work)?;
+            write_atomically(&folder.join(format!("{name}.svg")), svg.as_bytes()).map_err(Failure::work)?;
+            written.push(path);
+        }
+        Ok(written)
+    }
+
+    /// Writes a page with all of them.
+    pub(crate) fn write_report(&self, path: &Path, settings: &[(String, String)]) -> Result<(), Failure> {
+        let mut sections = Vec::new();
+        for (name, title, drawing) in self.drawings()?.into_iter().filter(|(name, ..)| name != "bound") {
+            let picture = drawing.to_picture(1).map_err(Failure::work)?;
+            let caption = format!("{name}.png, {name}.svg");
+            let pictures = vec![CaptionedPicture::new(caption, picture)];
+            sections.push(ReportSection { heading: title, text: String::new(), pictures });
+        }
+        let report = Report {
+            title: "Learned causes".into(),
+            summary: settings.to_vec(),
+            sections,
+            curve: self.curve(),
+            ..Report::default()
+        };
+        report.write(path, true).map_err(Failure::work)
+    }
+
+    /// The paper's figure: data points, the causes in their best state, and what those make together.
+    fn encoding(&self, patch: [usize; 3]) -> Result<Option<Drawing>, Failure> {
+        let Some(sets) = &self.fit.sets else { return Ok(None) };
+        let model = &self.fit.model;
+        let active_in = |n: usize| -> Vec<usize> {
+            let state = &sets.row(n)[..sets.words()];
+            self.order.iter().copied().filter(|h| state[h / 64] >> (h % 64) & 1 == 1).collect()
+        };
+        let chosen: Vec<(usize, Vec<usize>)> = (0..sets.n())
+            .map(|n| (n, active_in(n)))
+            .filter(|(_, active)| ACTIVE.contains(&active.len()))
+            .take(SHOWN)
+            .collect();
+        if chosen.is_empty() {
+            return Ok(None);
+        }
+        // the first two parameters are the mean and, if there is one, its deviation
+        let place = |h: usize| 1 + self.order.iter().position(|other| *other == h).unwrap_or(0);
+        let deviations = self.parameters.iter().find(|parameter| parameter.deviations);
+        let shaped = |parameter: &Parameter, h: usize| Shaped::new(&parameter.fields.row(place(h)).to_vec(), patch);
+        struct Panel {
+            n: usize,
+            patch: Shaped,
+            causes: Vec<(usize, Shaped, Option<Shaped>)>,
+            mean: Shaped,
+            deviation: Option<Shaped>,
+        }
+        let mut panels = Vec::new();
+        for (n, active) in chosen {
+            let mut y = vec![0.0; model.d()];
+            self.points.data.read_row(n, &mut y);
+            let combined = model.combined(&active);
+            let causes = active
+                .iter()
+                .map(|h| (*h, shaped(&self.parameters[0], *h), deviations.map(|parameter| shaped(parameter, *h))))
+                .collect();
+            panels.push(Panel {
+                n,
+                patch: Shaped::new(&y, patch),
+                causes,
+                mean: Shaped::new(&combined.mean, patch),
+                deviation: combined.spread.map(|spread| Shaped::new(&spread, patch)),
+            });
+        }
+        let views: Vec<Encoding<'_>> = panels
+            .iter()
+            .map(|panel| Encoding {
+                label: format!("data point {}", panel.n + 1),
+                patch: panel.patch.field(),
+                causes: panel
+                    .causes
+                    .iter()
+                    .map(|(h, mean, deviation)| ActiveCause {
+                        label: place(*h).to_string(),
+                        prior: Some(model.pi()[*h]),
+                        mean: mean.field(),
+                        deviation: deviation.as_ref().map(Shaped::field),
+                    })
+                    .collect(),
+                combined_mean: panel.mean.field(),
+                combined_deviation: panel.deviation.as_ref().map(Shaped::field),
+            })
+            .collect();
+        encodings("How data points are encoded", &views).map(Some).map_err(Failure::work)
+    }
+}
+
+/// The means, and the other parameters of the family as people know them.
+fn parameters(model: &Model, order: &[usize]) -> Vec<Parameter> {
+    let rows = order.len() + 1;
+    let columns = model.columns();
+    // the background is the last of the model's profiles and the first that is shown
+    let w = |row: usize, d: usize| -> Vec<f64> {
+        let span = columns.span(d);
+        match row {
+            0 => span.map(|k| model.background()[k]).collect(),
+            _ => span.map(|k| model.w_flat()[[order[row - 1], k]]).collect(),
+        }
+    };
+    let field =
+        |of: &dyn Fn(usize, &[f64]) -> f64| Array2::from_shape_fn((rows, model.d()), |(row, d)| of(d, &w(row, d)));
+    let means = field(&|d, w| columns.family(d).f(w));
+    let mut found = vec![Parameter { file: "means".into(), title: "Means".into(), fields: means, deviations: false }];
+    if model.spreads().is_some() {
+        let fields = field(&|d, w| columns.family(d).spread(w).unwrap_or(f64::NAN));
+        let title = "Standard deviations".into();
+        found.push(Parameter { file: "deviations".into(), title, fields, deviations: true });
+        return found;
+    }
+    // all columns have one family here
+    let names = columns.family(0).parameters();
+    for (index, name) in names.iter().enumerate().filter(|(_, name)| names.len() > 1 && name.name != "mean") {
+        let fields = field(&|d, w| {
+            let family = columns.family(d);
+            checked_phi(&**family, w)
+                .ok()
+                .and_then(|eta| family.conventional(&eta).get(index).copied())
+                .unwrap_or(f64::NAN)
+        });
+        let file = name.name.replace(|letter: char| !letter.is_ascii_alphanumeric(), "-");
+        let title = format!("Parameter: {}", name.name);
+        found.push(Parameter { file, title, fields, deviations: true });
+    }
+    found
+}
+
+/// A field in the form of a patch.
+enum Shaped {
+    Plain(Array2<f64>),
+    Colour(Array3<f64>),
+}
+
+impl Shaped {
+    /// Three channels are colours; other numbers of channels stand one under the other.
+    fn new(values: &[f64], [rows, columns, channels]: [usize; 3]) -> Shaped {
+        let at = |channel: usize, y: usize, x: usize| values[(channel * rows + y) * columns + x];
+        match channels {
+            3 => Shaped::Colour(Array3::from_shape_fn((rows, columns, 3), |(y, x, c)| at(c, y, x))),
+            _ => Shaped::Plain(Array2::from_shape_fn((rows * channels, columns), |(y, x)| at(0, y, x))),
+        }
+    }
+
+    fn field(&self) -> Field<'_> {
+        match self {
+            Shaped::Plain(field) => Field::Plain(field.view()),
+            Shaped::Colour(field) => Field::Colour(field.view()),
+        }
+    }
+}
