@@ -6,7 +6,6 @@ mod bars;
 mod cleaning;
 mod exponential;
 mod large_bars;
-#[cfg_attr(not(test), expect(dead_code, reason = "the experiment that fits fields of natural images is not here yet"))]
 mod natural;
 mod noise_audio;
 mod noise_images;
@@ -38,6 +37,8 @@ enum Experiment {
     LargeBars(large_bars::Settings),
     /// House with exponential noise (Sec. 7.2.3): three noise models and the tool's own settings.
     Exponential(exponential::Settings),
+    /// Features of natural images (Sec. 7.2.1): means and standard deviations of patches, and what they look like.
+    Natural(natural::Settings),
     /// Noise types of sound (Sec. 7.2.2): families of the amplitudes of spectrograms.
     NoiseAudio(noise_audio::Settings),
     /// Noise types of images (Sec. 7.2.2): three models on images with three kinds of noise.
@@ -56,6 +57,7 @@ fn main() -> ExitCode {
         Experiment::Bars(settings) => bars::run(settings, &arguments.out),
         Experiment::Exponential(settings) => exponential::run(settings, &arguments.out),
         Experiment::LargeBars(settings) => large_bars::run(settings, &arguments.out),
+        Experiment::Natural(settings) => natural::run(settings, &arguments.out),
         Experiment::NoiseAudio(settings) => noise_audio::run(settings, &arguments.out),
         Experiment::NoiseImages(settings) => noise_images::run(settings, &arguments.out),
         Experiment::NoiseSynthetic(settings) => noise_synthetic::run(settings, &arguments.out),

@@ -8,14 +8,13 @@ use efmca::family::{SharedFamily, family};
 use efmca::tasks::learn::FeatureLearner;
 use efmca::{Checkpoint, Em, Error, Fingerprint, Fit, Init, Superposition};
 use efmca_io::image_file::check_place;
-use efmca_io::{ModelFile, read_checkpoint, write_checkpoint, write_model_file};
+use efmca_io::{Gallery, ModelFile, Report, read_checkpoint, write_checkpoint, write_model_file};
 use serde_json::Value;
 
 use crate::clean::set_threads;
 use crate::failure::Failure;
 use crate::learn_args::{FeatureArgs, LearningArgs, Phases, Rule, Start};
 use crate::learn_data::Points;
-use crate::learn_pictures::Gallery;
 use crate::progress::Watch;
 use crate::show::Screen;
 
@@ -56,9 +55,16 @@ pub(crate) fn learn(args: &FeatureArgs) -> Result<(), Failure> {
     let file =
         ModelFile { patch: points.patch, whitening: points.whitening.clone(), ..ModelFile::from(fit.model.clone()) };
     write_model_file(&files.model, &file).map_err(Failure::work)?;
-    let gallery = Gallery::new(&fit, &points);
-    let pictures = gallery.write(&args.out_dir)?;
-    gallery.write_report(&files.report, &settings(args, &learner, &points, &fit))?;
+    let gallery = Gallery::new(&fit, &*points.data, points.patch);
+    let pictures = gallery.write(&args.out_dir).map_err(Failure::work)?;
+    let report = Report {
+        title: "Learned causes".into(),
+        summary: settings(args, &learner, &points, &fit),
+        sections: gallery.sections().map_err(Failure::work)?,
+        curve: gallery.curve(),
+        ..Report::default()
+    };
+    report.write(&files.report, true).map_err(Failure::work)?;
     if fit.stop == StopReason::Asked {
         screen.say(&format!("stopped after iteration {}: --resume goes on from there", fit.history.len()))?;
     }

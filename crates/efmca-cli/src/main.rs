@@ -15,7 +15,6 @@ mod input;
 mod learn;
 mod learn_args;
 mod learn_data;
-mod learn_pictures;
 mod model_args;
 mod model_causes;
 mod model_families;

@@ -96,6 +96,7 @@ impl Gabor {
         })
     }
 
+    #[cfg(test)]
     /// The function at a pixel.
     pub(crate) fn at(&self, x: f64, y: f64) -> f64 {
         let (u, _) = self.turned(x, y);

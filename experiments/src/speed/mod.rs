@@ -5,6 +5,8 @@
 mod report;
 mod units;
 
+pub(crate) use units::peak_memory;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

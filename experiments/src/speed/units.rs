@@ -153,7 +153,7 @@ fn observe(name: &str, what: &str, em: &Em, data: &dyn Data, steps: usize, budge
 }
 
 /// The peak of resident memory in megabytes, where the system tells.
-fn peak_memory() -> f64 {
+pub(crate) fn peak_memory() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let kilobytes = line.and_then(|line| line.split_whitespace().next()).and_then(|number| number.parse::<f64>().ok());

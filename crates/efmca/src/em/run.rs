@@ -210,8 +210,8 @@ impl<'a> Run<'a> {
         let rule = self.em.superposition;
         self.model.superposition = rho.map_or(rule, |rho| rule.smooth(rho));
         let m_step = self.m_step(iteration);
-        let held = m_step.hold_w.contains(&true);
-        let may_revive = self.em.revive && !held && iteration + 1 < self.em.iterations / 3 * 2;
+        // a spread may be held, but a cause that stays where it is cannot be started again
+        let may_revive = self.em.revive && !m_step.hold_w[0] && iteration + 1 < self.em.iterations / 3 * 2;
         let (guard, repeats) = (self.em.guarded(), self.em.repeats);
         let Run { model, engine, .. } = self;
         let columns = model.columns();
@@ -243,7 +243,7 @@ impl<'a> Run<'a> {
         };
         let Step { mut model, moments, effort, fits } = step;
         model.superposition = self.em.superposition;
-        let revived = if may_revive { self.revive(&mut model, &fits, &moments, m_step.hold_pi) } else { 0 };
+        let revived = if may_revive { self.revive(&mut model, &fits, &moments, &m_step) } else { 0 };
         self.model = model;
         self.history.push(Iteration { bound: moments.bound, temperature, rho, revived, removed: 0, effort });
         let removed = self.due();
@@ -255,7 +255,7 @@ impl<'a> Run<'a> {
     }
 
     /// Starts causes that own less than half a row anew, from the rows that are explained worst.
-    fn revive(&self, model: &mut Model, fits: &[f64], moments: &Moments, hold_pi: bool) -> usize {
+    fn revive(&self, model: &mut Model, fits: &[f64], moments: &Moments, m_step: &MStep<'_>) -> usize {
         let dead = dead(moments, self.training);
         if dead.is_empty() {
             return 0;
@@ -265,8 +265,15 @@ impl<'a> Run<'a> {
         let revived = dead.len().min(rows.len());
         for (h, row) in dead.into_iter().zip(rows) {
             let (t, there) = self.training.row(row);
-            model.w.row_mut(h).assign(&mixed_row(self.training.columns(), self.average, &t, &there, 0.5));
-            if !hold_pi {
+            let start = mixed_row(self.training.columns(), self.average, &t, &there, 0.5);
+            for (d, family, span) in self.training.columns().iter() {
+                let mut w = model.profile(h)[span.clone()].to_vec();
+                let start: Vec<f64> = span.clone().map(|k| start[k]).collect();
+                family.update(&start, &m_step.hold_w[..span.len()], &mut w);
+                family.project(&mut w);
+                model.set_entry(h, d, &w);
+            }
+            if !m_step.hold_pi {
                 model.pi[h] = self.em.default_pi();
             }
         }

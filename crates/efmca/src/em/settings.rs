@@ -213,7 +213,7 @@ impl Em {
     }
 
     /// Whether a cause that owns no data is started again from a badly explained row (default: yes, in the first two
-    /// thirds of the iterations, and not while a dictionary is held). The likelihood may fall when that happens.
+    /// thirds of the iterations, and not while the first dictionary is held). The likelihood may fall when that happens.
     pub fn revive(mut self, revive: bool) -> Em {
         self.revive = revive;
         self

@@ -1,23 +1,23 @@
-//! Pictures of what was learned.
+//! Pictures of what was learned: the dictionaries, how data points are encoded, and how training went.
 
 use std::path::{Path, PathBuf};
 
 use efmca::family::checked_phi;
+use efmca::model::Data;
 use efmca::{Fit, Model};
-use efmca_io::{
-    ActiveCause, CaptionedPicture, Dictionary, Drawing, Encoding, Field, Figure, Line, Report, ReportSection,
-    encodings, write_atomically,
-};
 use ndarray::{Array2, Array3};
 
-use crate::failure::Failure;
-use crate::learn_data::Points;
-use crate::show::largest_first;
+use crate::{
+    ActiveCause, CaptionedPicture, Dictionary, Drawing, Encoding, Field, Figure, IoError, Line, ReportSection,
+    encodings, write_atomically,
+};
 
 /// Data points whose encoding is shown.
 const SHOWN: usize = 4;
 /// Active causes of a data point that can be shown well.
 const ACTIVE: std::ops::RangeInclusive<usize> = 2..=8;
+/// The file of the curve.
+const BOUND: &str = "bound";
 /// The bound is drawn in this size.
 const CURVE: (u32, u32) = (720, 420);
 
@@ -32,25 +32,41 @@ struct Parameter {
 }
 
 /// All pictures of a run.
-pub(crate) struct Gallery<'a> {
+pub struct Gallery<'a> {
     fit: &'a Fit,
-    points: &'a Points,
+    data: &'a dyn Data,
+    /// Rows, columns and channels of a patch.
+    patch: Option<[usize; 3]>,
     /// Causes, the most active first.
     order: Vec<usize>,
     parameters: Vec<Parameter>,
 }
 
 impl<'a> Gallery<'a> {
-    pub(crate) fn new(fit: &'a Fit, points: &'a Points) -> Self {
-        let order = largest_first(fit.model.pi());
+    /// The pictures of a run on `data`, whose columns are the pixels of patches of `patch` rows, columns and channels (channel
+    /// by channel). Without patches there is only the curve of the bound.
+    pub fn new(fit: &'a Fit, data: &'a dyn Data, patch: Option<[usize; 3]>) -> Self {
+        let pi = fit.model.pi();
+        let mut order: Vec<usize> = (0..pi.len()).collect();
+        order.sort_by(|a, b| pi[*b].total_cmp(&pi[*a]));
         let parameters = parameters(&fit.model, &order);
-        Self { fit, points, order, parameters }
+        let patch = patch.filter(|patch| patch.iter().product::<usize>() == fit.model.d());
+        Self { fit, data, patch, order, parameters }
     }
 
-    /// Draws everything: names of files, titles and drawings. Without patches there is only the curve.
-    fn drawings(&self) -> Result<Vec<(String, String, Drawing)>, Failure> {
+    /// Causes, the most active first: the order in which they are numbered.
+    pub fn order(&self) -> &[usize] {
+        &self.order
+    }
+
+    /// Draws everything: names of files without ending, titles and drawings.
+    ///
+    /// # Errors
+    ///
+    /// As the drawings have them, [`IoError::PictureTooLarge`] above all.
+    pub fn drawings(&self) -> Result<Vec<(String, String, Drawing)>, IoError> {
         let mut all = Vec::new();
-        if let Some(patch) = self.points.patch {
+        if let Some(patch) = self.patch {
             let pi = || std::iter::once(1.0).chain(self.order.iter().map(|h| self.fit.model.pi()[*h]));
             for parameter in &self.parameters {
                 let shaped: Vec<Shaped> =
@@ -60,7 +76,7 @@ impl<'a> Gallery<'a> {
                     true => Dictionary::deviations(&parameter.title, fields),
                     false => Dictionary::means(&parameter.title, fields),
                 };
-                let drawing = dictionary.priors(pi()).background_first().draw().map_err(Failure::work)?;
+                let drawing = dictionary.priors(pi()).background_first().draw()?;
                 all.push((parameter.file.clone(), parameter.title.clone(), drawing));
             }
             if let Some(drawing) = self.encoding(patch)? {
@@ -74,50 +90,51 @@ impl<'a> Gallery<'a> {
                 .x_label("iteration")
                 .y_label("bound")
                 .line(Line::new(points));
-            all.push(("bound".into(), "Training".into(), figure.draw(CURVE.0, CURVE.1).map_err(Failure::work)?));
+            all.push((BOUND.into(), "Training".into(), figure.draw(CURVE.0, CURVE.1)?));
         }
         Ok(all)
     }
 
-    fn curve(&self) -> Vec<f64> {
+    /// The bound a data point, by iteration.
+    pub fn curve(&self) -> Vec<f64> {
         self.fit.history.iter().map(|step| step.bound / self.fit.weight).collect()
     }
 
-    /// Writes each picture as PNG and SVG; returns the PNG files.
-    pub(crate) fn write(&self, folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+    /// Writes each picture as PNG and SVG, replacing those that are there; returns the PNG files.
+    ///
+    /// # Errors
+    ///
+    /// As [`Gallery::drawings`] and [`write_atomically`].
+    pub fn write(&self, folder: &Path) -> Result<Vec<PathBuf>, IoError> {
         let mut written = Vec::new();
         for (name, _, drawing) in self.drawings()? {
-            let zoom = if name == "bound" { 2 } else { 1 };
+            let zoom = if name == BOUND { 2 } else { 1 };
             let path = folder.join(format!("{name}.png"));
-            write_atomically(&path, &drawing.to_png(zoom).map_err(Failure::work)?).map_err(Failure::work)?;
-            let svg = drawing.to_svg().map_err(Failure::work)?;
-            write_atomically(&folder.join(format!("{name}.svg")), svg.as_bytes()).map_err(Failure::work)?;
+            write_atomically(&path, &drawing.to_png(zoom)?)?;
+            let svg = drawing.to_svg()?;
+            write_atomically(&folder.join(format!("{name}.svg")), svg.as_bytes())?;
             written.push(path);
         }
         Ok(written)
     }
 
-    /// Writes a page with all of them.
-    pub(crate) fn write_report(&self, path: &Path, settings: &[(String, String)]) -> Result<(), Failure> {
+    /// The pictures for a report, but for the curve, which it draws itself.
+    ///
+    /// # Errors
+    ///
+    /// As [`Gallery::drawings`].
+    pub fn sections(&self) -> Result<Vec<ReportSection>, IoError> {
         let mut sections = Vec::new();
-        for (name, title, drawing) in self.drawings()?.into_iter().filter(|(name, ..)| name != "bound") {
-            let picture = drawing.to_picture(1).map_err(Failure::work)?;
+        for (name, title, drawing) in self.drawings()?.into_iter().filter(|(name, ..)| name != BOUND) {
             let caption = format!("{name}.png, {name}.svg");
-            let pictures = vec![CaptionedPicture::new(caption, picture)];
+            let pictures = vec![CaptionedPicture::new(caption, drawing.to_picture(1)?)];
             sections.push(ReportSection { heading: title, text: String::new(), pictures });
         }
-        let report = Report {
-            title: "Learned causes".into(),
-            summary: settings.to_vec(),
-            sections,
-            curve: self.curve(),
-            ..Report::default()
-        };
-        report.write(path, true).map_err(Failure::work)
+        Ok(sections)
     }
 
     /// The paper's figure: data points, the causes in their best state, and what those make together.
-    fn encoding(&self, patch: [usize; 3]) -> Result<Option<Drawing>, Failure> {
+    fn encoding(&self, patch: [usize; 3]) -> Result<Option<Drawing>, IoError> {
         let Some(sets) = &self.fit.sets else { return Ok(None) };
         let model = &self.fit.model;
         let active_in = |n: usize| -> Vec<usize> {
@@ -146,7 +163,7 @@ impl<'a> Gallery<'a> {
         let mut panels = Vec::new();
         for (n, active) in chosen {
             let mut y = vec![0.0; model.d()];
-            self.points.data.read_row(n, &mut y);
+            self.data.read_row(n, &mut y);
             let combined = model.combined(&active);
             let causes = active
                 .iter()
@@ -179,7 +196,7 @@ impl<'a> Gallery<'a> {
                 combined_deviation: panel.deviation.as_ref().map(Shaped::field),
             })
             .collect();
-        encodings("How data points are encoded", &views).map(Some).map_err(Failure::work)
+        encodings("How data points are encoded", &views).map(Some)
     }
 }
 

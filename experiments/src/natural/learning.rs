@@ -1,0 +1,118 @@
+//! The training itself, with its times.
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use cpu_time::ProcessTime;
+use efmca::Fit;
+use efmca::family::family;
+use efmca::tasks::learn::{DrawnPatches, FeatureLearner, SharedRows, Whitening};
+use ndarray::Array3;
+
+use super::{Settings, Times};
+use crate::cleaning::read_grey;
+use crate::output::{Done, say};
+use crate::speed::peak_memory;
+
+/// The paper's range of first priors.
+const PAPER_PRIORS: (f64, f64) = (0.1, 0.5);
+
+/// A trained model and the patches that it was trained on.
+pub(super) struct Learned {
+    pub(super) fit: Fit,
+    pub(super) rows: SharedRows,
+    pub(super) images: usize,
+    pub(super) times: Times,
+}
+
+impl Learned {
+    /// Active causes in the best state of a patch, on average.
+    pub(super) fn active(&self) -> f64 {
+        let Some(sets) = &self.fit.sets else { return f64::NAN };
+        let active = |n: usize| sets.row(n)[..sets.words()].iter().map(|word| word.count_ones()).sum::<u32>();
+        (0..sets.n()).map(|n| f64::from(active(n))).sum::<f64>() / sets.n().max(1) as f64
+    }
+}
+
+pub(super) fn learned(settings: &Settings) -> Done<Learned> {
+    let size = settings.size();
+    let start = ProcessTime::now();
+    let images = images(settings)?;
+    let count = images.len();
+    let drawn = DrawnPatches::new(images, (size.patch, size.patch), size.patches, true, settings.seed)?;
+    let whitening = Whitening::fit(&drawn, settings.share)?;
+    let rows = SharedRows(Arc::new(whitening.whitened(&drawn)?));
+    drop(drawn);
+    let patches = start.elapsed().as_secs_f64();
+    say(&format!("{} patches of {count} images, whitened in {patches:.1} CPU s", rows.0.nrows()));
+    let mut learner = FeatureLearner::new(family("gaussian")?, size.components);
+    learner.iterations = size.iterations;
+    learner.states = settings.states;
+    learner.pseudo_rows = settings.pseudo_rows;
+    learner.pi_init = settings.paper_priors.then_some(PAPER_PRIORS);
+    learner.seed = settings.seed;
+    let em = learner.em(rows.0.nrows());
+    let (mut cpu, mut wall) = (Vec::new(), Vec::new());
+    let mut last = (ProcessTime::now(), Instant::now());
+    let mut first = 0.0;
+    let fit = em.fit_observed(&rows, None, &mut |progress| {
+        let now = (last.0.elapsed().as_secs_f64(), last.1.elapsed().as_secs_f64());
+        last = (ProcessTime::now(), Instant::now());
+        if progress.iteration == 1 {
+            first = now.0;
+        } else {
+            cpu.push(now.0);
+            wall.push(now.1);
+        }
+        let bound = progress.bound / rows.0.nrows() as f64;
+        say(&format!("{} of {}: bound {bound:.3} a patch, {:.1} CPU s", progress.iteration, size.iterations, now.0));
+        match settings.steps.is_some_and(|steps| progress.iteration > steps) {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    })?;
+    let middle = |mut times: Vec<f64>| {
+        times.sort_by(f64::total_cmp);
+        times.get(times.len() / 2).copied().unwrap_or(f64::NAN)
+    };
+    let (step_cpu, step_wall) = (middle(cpu), middle(wall));
+    let times = Times {
+        patches,
+        // the first step also checks the data, finds clusters and fills the sets
+        start: (first - step_cpu).max(0.0),
+        step_cpu,
+        step_wall,
+        cpu: start.elapsed().as_secs_f64(),
+        megabytes: peak_memory(),
+    };
+    Ok(Learned { fit, rows, images: count, times })
+}
+
+/// All images of the folder in the order of their names.
+fn images(settings: &Settings) -> Done<Vec<Array3<f64>>> {
+    let mut paths: Vec<PathBuf> = std::fs::read_dir(&settings.images)
+        .map_err(|error| format!("{}: {error}", settings.images.display()))?
+        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
+        .filter(|path| {
+            path.extension().is_some_and(|ending| ["png", "tif", "tiff"].iter().any(|known| ending == *known))
+        })
+        .collect();
+    paths.sort();
+    if paths.is_empty() {
+        return Err(format!("{}: there is no PNG or TIFF image", settings.images.display()).into());
+    }
+    let mut images = Vec::new();
+    for path in paths {
+        let mut image = read_grey(&path)?.index_axis_move(ndarray::Axis(0), 0);
+        if !settings.linear {
+            if image.iter().any(|value| *value <= 0.0) {
+                return Err(format!("{}: a value has no logarithm; use --linear", path.display()).into());
+            }
+            image.mapv_inplace(f64::ln);
+        }
+        images.push(image);
+    }
+    Ok(images)
+}
