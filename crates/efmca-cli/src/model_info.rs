@@ -68,6 +68,13 @@ fn as_text(file: &ModelFile, path: &str, bytes: u64) -> Vec<String> {
     for cause in largest_first(model.pi()).into_iter().take(CAUSES) {
         lines.push(format!("  cause {}  {}", cause + 1, number(model.pi()[cause])));
     }
+    if let Some([rows, columns, channels]) = file.patch {
+        let colour = if channels == 1 { String::new() } else { format!(" in {channels} channels") };
+        lines.push(format!("{:<17}{rows} x {columns} pixels{colour}", "patches"));
+    }
+    if let Some(changes) = file.changes() {
+        lines.push(format!("{:<17}{changes}; encode, score and sample do and undo it", "values"));
+    }
     if file.names.is_empty() {
         lines.push("the columns have no names, as in models of images".to_owned());
         return lines;
@@ -127,6 +134,8 @@ fn as_json(file: &ModelFile, path: &str, bytes: u64) -> Value {
         "background": background(file),
         "superposition": superposition(model.superposition()),
         "parameters": model.parameter_count(),
+        "patch": file.patch,
+        "values": file.changes(),
         "pi": model.pi().to_vec(),
     })
 }

@@ -37,7 +37,10 @@ impl Both {
         }
         let file = read_model_file(&args.model).map_err(Failure::input)?;
         let table = read_table(&args.input, &args.table.options()).map_err(Failure::input)?;
-        let matched = matched(&file, &table, &args.input)?;
+        let mut matched = matched(&file, &table, &args.input)?;
+        matched.values = file
+            .prepared(matched.values)
+            .map_err(|problem| Failure::input(format!("{}: {problem}", args.input.display())))?;
         Ok(Self { names: names_of(&file), file, table, matched })
     }
 
@@ -114,6 +117,8 @@ pub(crate) fn score(args: &ScoreArgs) -> Result<(), Failure> {
         true => "exact".to_owned(),
         false => format!("lower bounds, as there are more than {LARGEST_EXACT_H} causes"),
     };
+    let how =
+        both.file.changes().map_or(how.clone(), |changes| format!("{how}; of rows as the model sees them: {changes}"));
     screen.say(&format!("log-likelihood of {} rows ({how})", scores.len()))?;
     screen.say(&format!("  mean   {:.4}", scores.sum() / scores.len().max(1) as f64))?;
     screen.say(&format!("  total  {:.4}", scores.sum()))?;
@@ -146,7 +151,8 @@ pub(crate) fn sample(args: &SampleArgs) -> Result<(), Failure> {
             MOST_BYTES / width
         )));
     }
-    let drawn = file.model.sample(args.rows, args.seed);
+    let mut drawn = file.model.sample(args.rows, args.seed);
+    drawn.y = file.restored(drawn.y);
     let names = names_of(&file);
     if let Some(path) = &args.causes {
         write_table(path, &cause_names(file.model.h()), drawn.s.view(), args.force).map_err(Failure::work)?;

@@ -4,6 +4,8 @@
 //! `backgroundL`, all of 64 bits. Models of tables also keep the names of the columns and the words that
 //! stand for the values of a column ([`ModelFile`]).
 
+mod prepare;
+
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
@@ -25,6 +27,8 @@ const NAMES_KEY: &str = "names";
 const LABELS_KEY: &str = "labels";
 /// Where the size of a patch stands.
 const PATCH_KEY: &str = "patch";
+/// Where it stands that values are logarithms.
+const LOGARITHMS_KEY: &str = "logarithms";
 
 /// The bytes of a number.
 const NUMBER: usize = size_of::<f64>();
@@ -40,7 +44,9 @@ pub struct ModelFile {
     pub labels: Vec<Option<Vec<String>>>,
     /// Rows, columns and channels of a patch, if the columns are its pixels, channel by channel.
     pub patch: Option<[usize; 3]>,
-    /// What was done to rows before the model saw them.
+    /// Whether the model saw the logarithms of values.
+    pub logarithms: bool,
+    /// How rows were whitened before the model saw them, after taking logarithms.
     pub whitening: Option<Whitening>,
 }
 
@@ -76,7 +82,7 @@ impl ModelFile {
 /// A model alone.
 impl From<Model> for ModelFile {
     fn from(model: Model) -> Self {
-        Self { model, names: Vec::new(), labels: Vec::new(), patch: None, whitening: None }
+        Self { model, names: Vec::new(), labels: Vec::new(), patch: None, logarithms: false, whitening: None }
     }
 }
 
@@ -139,6 +145,9 @@ pub fn write_model_file(path: &Path, file: &ModelFile) -> Result<(), IoError> {
     }
     if let Some(patch) = file.patch {
         metadata[PATCH_KEY] = json!(patch);
+    }
+    if file.logarithms {
+        metadata[LOGARITHMS_KEY] = json!(true);
     }
     let mut tensors = file.model.to_tensors();
     tensors.extend(file.whitening.iter().flat_map(Whitening::to_tensors));
@@ -229,7 +238,7 @@ fn with_columns(model: Model, metadata: &str, tensors: &[Tensor]) -> Result<Mode
         efmca::Error::NotAModel { problem } => problem,
         other => other.to_string(),
     })?;
-    let file = ModelFile { model, names, labels, patch, whitening };
+    let file = ModelFile { model, names, labels, patch, logarithms: metadata[LOGARITHMS_KEY] == true, whitening };
     file.problem().map_or(Ok(file), Err)
 }
 

@@ -181,9 +181,16 @@ fn patches_and_whitening_come_back() {
     let path = folder.path().join("model.safetensors");
     let rows = ndarray::Array2::from_shape_fn((50, 4), |(n, d)| ((n * 7 + d * d * 3 + n * d) % 11) as f64);
     let whitening = Whitening::fit(&rows, 1.0).unwrap();
-    let file = ModelFile { patch: Some([2, 2, 1]), whitening: Some(whitening), ..mixed().into() };
+    let file = ModelFile { patch: Some([2, 2, 1]), logarithms: true, whitening: Some(whitening), ..mixed().into() };
     write_model_file(&path, &file).unwrap();
     let back = read_model_file(&path).unwrap();
-    assert_eq!((back.patch, &back.whitening), (file.patch, &file.whitening));
+    assert_eq!((back.patch, back.logarithms, &back.whitening), (file.patch, true, &file.whitening));
+    let values = rows.mapv(|value| value + 1.0);
+    let restored = back.restored(back.prepared(values.clone()).unwrap());
+    assert!((&restored - &values).iter().all(|gap| gap.abs() < 1e-9));
+    assert!(back.prepared(rows).unwrap_err().contains("row 1, column 1"));
+    let mut missing = values;
+    missing[[4, 2]] = f64::NAN;
+    assert!(back.prepared(missing).unwrap_err().contains("row 5, column 3"));
     assert_eq!(bits(&read_model(&path).unwrap()), bits(&file.model));
 }
