@@ -12,6 +12,7 @@ mod column;
 mod held_out;
 mod interval;
 mod known;
+mod matched;
 mod ranking;
 mod table;
 
@@ -51,6 +52,8 @@ const FEW_STARTS_FROM: usize = 1 << 23;
 const TRUNCATED_FROM: usize = 1 << 27;
 /// The part of the iterations that families have before those that are far behind are left out.
 const FIRST_LOOK: usize = 3;
+/// Ties of images that are compared with the same posteriors, at the most.
+const MOST_MATCHED: usize = 3;
 /// States of a row where there are too many causes for all.
 const STATES: usize = 16;
 
@@ -194,9 +197,23 @@ impl NoiseType {
             return Err(Error::setting("families", "none could be trained", reasons.join("; ")));
         }
         if !stopped {
-            self.try_again(&mut trials, &split, whole, told, observer)?;
+            stopped = self.try_again(&mut trials, &split, whole, &mut told, observer)?.is_break();
         }
-        Ok(Ranking::new(trials, refused, values.kind, &split, self.h))
+        let mut ranking = Ranking::new(&trials, refused, values.kind, &split, self.h);
+        // tables have BIC for ties
+        let ties: Vec<&Trial> = ranking.ties(&trials).into_iter().take(MOST_MATCHED).collect();
+        if !ranking.by_bic && !stopped && ties.len() > 1 {
+            let all = told.0 + ties.len() * ties.len();
+            let mut go_on = || {
+                told = (told.0 + 1, all);
+                observer(&Step { done: "ties with the same posteriors".into(), trainings: told }).is_continue()
+            };
+            if let Some(scores) = self.matched(&ties, &split, whole, &mut go_on)? {
+                let families: Vec<SharedFamily> = ties.iter().map(|trial| trial.best.family.clone()).collect();
+                ranking.order_ties(&families, &scores);
+            }
+        }
+        Ok(ranking)
     }
 
     pub(crate) fn check(&self) -> Result<()> {
@@ -230,14 +247,14 @@ impl NoiseType {
         trials: &mut [Trial],
         split: &Split,
         whole: bool,
-        mut told: (usize, usize),
+        told: &mut (usize, usize),
         observer: &mut Observer<'_>,
-    ) -> Result<()> {
+    ) -> Result<ControlFlow<()>> {
         // who was in front when its posteriors were given to the others, and with which bound
         let mut shared: Option<(usize, f64)> = None;
         for round in 1..self.restarts + SHARED_ROUNDS {
             let sharing = round >= self.restarts;
-            let Some(first) = first(trials) else { return Ok(()) };
+            let Some(first) = first(trials) else { return Ok(ControlFlow::Continue(())) };
             let bound = trials[first].best.fit.log_likelihood;
             if shared.is_some_and(|(index, before)| index == first && bound <= before + ENOUGH) {
                 break;
@@ -259,16 +276,16 @@ impl NoiseType {
                     trials[index].add(trained);
                 }
                 told.0 += 1;
-                let step = Step { done: trials[index].candidate.name(), trainings: told };
+                let step = Step { done: trials[index].candidate.name(), trainings: *told };
                 if observer(&step).is_break() {
-                    return Ok(());
+                    return Ok(ControlFlow::Break(()));
                 }
                 if sharing && index == first {
                     shared = Some((first, trials[first].best.fit.log_likelihood));
                 }
             }
         }
-        Ok(())
+        Ok(ControlFlow::Continue(()))
     }
 
     /// Trains a candidate, and finds what is unknown of it.

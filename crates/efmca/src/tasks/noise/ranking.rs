@@ -1,6 +1,6 @@
 //! What came out of comparing families.
 
-use super::{Kind, Refusal, Split, Trial};
+use super::{Kind, Refusal, Scores, Split, Trial};
 use crate::family::SharedFamily;
 use crate::model::Model;
 
@@ -31,6 +31,9 @@ pub struct Ranked {
     pub trainings: usize,
     /// Whether data cannot tell it from the first one.
     pub tied: bool,
+    /// How far it is behind the first one for each hidden entry if both are given the same posteriors, and the standard error
+    /// of that. `None` where that was not looked at: it is for families that tie on images.
+    pub matched: Option<(f64, f64)>,
     /// The bound for a row of the entries that training saw.
     pub bound: f64,
     /// The Bayesian information criterion for a row, as a log-likelihood: larger is better. `None` if its density was
@@ -64,12 +67,12 @@ pub struct Ranking {
 }
 
 impl Ranking {
-    pub(super) fn new(trials: Vec<Trial>, refused: Vec<Refusal>, kind: Kind, split: &Split, h: usize) -> Ranking {
-        let best = super::first(&trials).unwrap_or(0);
+    pub(super) fn new(trials: &[Trial], refused: Vec<Refusal>, kind: Kind, split: &Split, h: usize) -> Ranking {
+        let best = super::first(trials).unwrap_or(0);
         let entries = trials[best].best.scores.entries();
         let first = (trials[best].best.scores.clone(), luck(&trials[best]));
         let mut ranked: Vec<Ranked> =
-            trials.into_iter().map(|trial| describe(trial, kind, split, (&first.0, first.1))).collect();
+            trials.iter().map(|trial| describe(trial, kind, split, (&first.0, first.1))).collect();
         // Patches are many beside the pixels of an image, so that causes explain noise, too, and the bound is highest for families
         // that suit what is left. Hidden pixels are not explained by anyone.
         let by_bic = split.overlap <= 1.0;
@@ -86,6 +89,29 @@ impl Ranking {
             simplest_first(&mut ranked, SLACK / rows.max(1.0));
         }
         Ranking { ranked, refused, kind, entries, h, by_bic }
+    }
+
+    /// The trials that tie with the first one, in the order of the ranking.
+    pub(super) fn ties<'a>(&self, trials: &'a [Trial]) -> Vec<&'a Trial> {
+        let named = |one: &Ranked| trials.iter().find(|trial| trial.best.family.spec() == one.family.spec());
+        self.ranked.iter().filter(|one| one.tied).filter_map(named).collect()
+    }
+
+    /// Orders the ties `families` anew, by `scores` with the same posteriors for all of them.
+    pub(super) fn order_ties(&mut self, families: &[SharedFamily], scores: &[Scores]) {
+        let of = |one: &Ranked| {
+            let index = families.iter().position(|family| family.spec() == one.family.spec());
+            index.and_then(|index| scores.get(index))
+        };
+        let Some(first) = scores.iter().max_by(|a, b| a.mean().total_cmp(&b.mean())) else { return };
+        for one in &mut self.ranked {
+            one.matched = of(one).map(|scores| first.lead(scores));
+            if let Some((behind, error)) = one.matched {
+                one.tied = tied(behind, error, self.entries);
+            }
+        }
+        let key = |one: &Ranked| one.matched.map_or((1, one.behind), |(behind, _)| (0, behind));
+        self.ranked.sort_by(|a, b| key(a).0.cmp(&key(b).0).then(key(a).1.total_cmp(&key(b).1)));
     }
 
     /// The first of the ranking.
@@ -115,7 +141,7 @@ impl Ranking {
             (false, _) => {
                 let why = match self.by_bic {
                     true => "has the best Bayesian information criterion, or needs fewer parameters for the same",
-                    false => "foretells hidden pixels best",
+                    false => "foretells hidden pixels best, with the same posteriors for all",
                 };
                 text += &format!(
                     ". The data cannot tell it from {}: the difference is within what chance and the starts make, and {name} {why}.",
@@ -137,11 +163,15 @@ impl Ranking {
     }
 }
 
-fn describe(trial: Trial, kind: Kind, split: &Split, (first, first_luck): (&super::Scores, f64)) -> Ranked {
+/// Whether a difference for each of `entries` is no evidence.
+fn tied(behind: f64, error: f64, entries: usize) -> bool {
+    behind <= (ERRORS * error).max(EVIDENCE / entries.max(1) as f64)
+}
+
+fn describe(trial: &Trial, kind: Kind, split: &Split, (first, first_luck): (&Scores, f64)) -> Ranked {
     let (behind, error) = first.lead(&trial.best.scores);
     let spread = spread(&trial.held_out);
-    let evidence = EVIDENCE / first.entries().max(1) as f64;
-    let tied = behind <= (ERRORS * error).max(evidence).max(luck(&trial)).max(first_luck);
+    let tied = tied(behind, error, first.entries()) || behind <= luck(trial).max(first_luck);
     let fit = &trial.best.fit;
     let parameters = fit.model.parameter_count() + trial.candidate.searched();
     // patches overlap: each pixel is there several times, and must count once
@@ -155,13 +185,14 @@ fn describe(trial: Trial, kind: Kind, split: &Split, (first, first_luck): (&supe
         spread,
         trainings: trial.held_out.len(),
         tied,
+        matched: None,
         bound,
         bic,
         parameters,
         rows,
         bound_luck: luck_of(&trial.bounds, &trial.bounds),
-        family: trial.best.family,
-        model: trial.best.fit.model,
+        family: trial.best.family.clone(),
+        model: fit.model.clone(),
     }
 }
 
