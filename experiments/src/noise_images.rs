@@ -147,7 +147,8 @@ fn cell(settings: &Settings, noise: &'static str, image: &str) -> Done<Cell> {
     };
     let (bounds, hidden) = (of(&|one| one.bound), of(&|one| one.held_out));
     let (behind, errors) = (of(&|one| one.behind), of(&|one| one.error));
-    let matched: Vec<String> = ranking.ranked.iter().map(|one| format!("{} {:?} {}", one.family.spec(), one.matched, one.tied)).collect();
+    let matched: Vec<String> =
+        ranking.ranked.iter().map(|one| format!("{} {:?} {}", one.family.spec(), one.matched, one.tied)).collect();
     say(&matched.join("; "));
     let highest = |values: &[f64; 3]| FAMILIES[(0..3).max_by(|a, b| values[*a].total_cmp(&values[*b])).unwrap_or(0)];
     let right = FAMILIES.iter().position(|family| *family == noise).unwrap_or(0);

@@ -186,7 +186,8 @@ fn markdown(settings: &Settings, tables: &[Table]) -> String {
     text += "Every table is drawn from a model with a family for each column, whose parameters are drawn as in \
              `noise-synthetic`; π = 0.3. `tasks::noise::Mixed`, which `efmca noise-type` and `efmca fit` call, finds the \
              families and trains the model. Wider: what was named has the right family as a special case or as a limit.\n\n";
-    text += "| table | right | wider | wrong | sweeps | CPU s | s |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: |\n";
+    text +=
+        "| table | right | wider | wrong | sweeps | CPU s | s |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: |\n";
     for table in tables {
         let count = |verdict| table.columns.iter().filter(|column| column.verdict == verdict).count();
         let (right, wider, wrong) = (count(Verdict::Right), count(Verdict::Wider), count(Verdict::Wrong));

@@ -89,7 +89,7 @@ pub struct NoiseType {
 pub struct Step {
     /// What was done last.
     pub done: String,
-    /// Trainings that are done, and how many there are as far as is known.
+    /// Trainings and columns that are done, and how many there are as far as is known.
     pub trainings: (usize, usize),
 }
 
