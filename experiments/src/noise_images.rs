@@ -89,13 +89,25 @@ struct Cell {
     /// The bounds of a patch and the scores of a hidden pixel for each model, in the order of the noises.
     bounds: [f64; 3],
     hidden: [f64; 3],
-    /// The noise by hidden pixels and by the bound.
+    /// The noise by hidden pixels (ties by the same posteriors) and by the bound.
     named: &'static str,
     by_bound: &'static str,
     /// How far the right model is above the best of the others for each hidden pixel, and the standard error of that.
     margin: f64,
     error: f64,
+    /// The same if both are given the same posteriors; only families that tie otherwise are.
+    matched: Option<(f64, f64)>,
     cpu: f64,
+}
+
+/// How far the right family is above the best of the others with the same posteriors, and the standard error of that.
+fn matched(ranked: &[Ranked], right: &str) -> Option<(f64, f64)> {
+    let first = ranked.first()?;
+    if first.family.spec() != right {
+        let one = ranked.iter().find(|one| one.family.spec() == right)?;
+        return one.matched.map(|(behind, error)| (-behind, error));
+    }
+    ranked.get(1)?.matched
 }
 
 /// How near to 0 and 1 means of Beta noise may come: a mean nearer to them cannot have this standard deviation, or has it with
@@ -147,18 +159,17 @@ fn cell(settings: &Settings, noise: &'static str, image: &str) -> Done<Cell> {
     };
     let (bounds, hidden) = (of(&|one| one.bound), of(&|one| one.held_out));
     let (behind, errors) = (of(&|one| one.behind), of(&|one| one.error));
-    let matched: Vec<String> =
-        ranking.ranked.iter().map(|one| format!("{} {:?} {}", one.family.spec(), one.matched, one.tied)).collect();
-    say(&matched.join("; "));
     let highest = |values: &[f64; 3]| FAMILIES[(0..3).max_by(|a, b| values[*a].total_cmp(&values[*b])).unwrap_or(0)];
     let right = FAMILIES.iter().position(|family| *family == noise).unwrap_or(0);
     let other = (0..3).filter(|index| *index != right).max_by(|a, b| hidden[*a].total_cmp(&hidden[*b])).unwrap_or(0);
     let margin = behind[other] - behind[right];
     // the error of the one that is not first, which is measured against the first
     let error = errors[other].max(errors[right]);
-    let (named, by_bound) = (highest(&hidden), highest(&bounds));
+    let first = ranking.best().family.spec();
+    let named = FAMILIES.into_iter().find(|family| *family == first).unwrap_or(highest(&hidden));
+    let (by_bound, matched) = (highest(&bounds), matched(&ranking.ranked, noise));
     let cpu = start.elapsed().as_secs_f64();
-    Ok(Cell { noise, image: image.to_owned(), bounds, hidden, named, by_bound, margin, error, cpu })
+    Ok(Cell { noise, image: image.to_owned(), bounds, hidden, named, by_bound, margin, error, matched, cpu })
 }
 
 pub(crate) fn run(settings: &Settings, out: &Path) -> Done<()> {
@@ -167,11 +178,12 @@ pub(crate) fn run(settings: &Settings, out: &Path) -> Done<()> {
         for image in &settings.names {
             let cell = cell(settings, noise, image)?;
             say(&format!(
-                "{noise} noise on {image}: {:?} of beta, gamma, gaussian; {} by {:.4} ± {:.4}, bounds {:?} {}, {:.0} CPU s",
+                "{noise} noise on {image}: {:?} of beta, gamma, gaussian; {} by {:.4} ± {:.4}, with the same posteriors {}, bounds {:?} {}, {:.0} CPU s",
                 cell.hidden.map(|score| (score * 1e4).round() / 1e4),
                 cell.named,
                 cell.margin,
                 cell.error,
+                shown(cell.matched),
                 cell.bounds.map(|bound| (bound * 100.0).round() / 100.0),
                 cell.by_bound,
                 cell.cpu
@@ -181,6 +193,11 @@ pub(crate) fn run(settings: &Settings, out: &Path) -> Done<()> {
     }
     write(out, "noise-images.md", markdown(settings, &cells).as_bytes())?;
     write(out, "noise-images.json", serde_json::to_string_pretty(&cells)?.as_bytes())
+}
+
+/// A margin with its error.
+fn shown(margin: Option<(f64, f64)>) -> String {
+    margin.map_or(String::new(), |(margin, error)| format!("{margin:.4} ± {error:.4}"))
 }
 
 fn markdown(settings: &Settings, cells: &[Cell]) -> String {
@@ -203,7 +220,7 @@ fn markdown(settings: &Settings, cells: &[Cell]) -> String {
          deviation of {LEVEL} on images from 0 to 255 (Gamma with means lifted linearly to {FLOOR} to 255, where its density is finite), Beta noise one of {} on images \
          from 0 to 1 (with means from {:.2} to {:.2}). All are linearly rescaled to (0, 1); positive images are scaled and not \
          moved. A share of {} of the pixels is hidden from training, and the model that foretells them best names the \
-         noise; the bounds, by which the paper does, stand beside it (in nats a patch, of the pixels that training saw). \
+         noise; models that tie are compared again with the same posteriors for all. The bounds, by which the paper does, stand beside it (in nats a patch, of the pixels that training saw). \
          The paper does not print how it made the noise in detail, so that numbers cannot be compared one by one; which model \
          wins can.\n",
         settings.beta_level,
@@ -213,15 +230,16 @@ fn markdown(settings: &Settings, cells: &[Cell]) -> String {
     );
     let right = cells.iter().filter(|cell| cell.noise == cell.named).count();
     let by_bound = cells.iter().filter(|cell| cell.noise == cell.by_bound).count();
-    let sure = cells.iter().filter(|cell| cell.margin > 2.0 * cell.error).count();
+    let by_itself = |cell: &Cell| cell.matched.unwrap_or((cell.margin, cell.error));
+    let sure = cells.iter().map(by_itself).filter(|(margin, error)| *margin > 2.0 * error).count();
     let _ = writeln!(
         text,
         "**{right} of {} named correctly by hidden pixels** ({sure} of them by more than two standard errors), {by_bound} by the bound; \
          the paper 14 of 18 by the bound.\n",
         cells.len()
     );
-    text += "| noise | image | hidden pixel: Beta | Gamma | Gaussian | named | right one ahead by | bound: Beta | Gamma | Gaussian | by bound | CPU s | printed bounds: Beta, Gamma, Gaussian |\n";
-    text += "| --- | --- | ---: | ---: | ---: | --- | ---: | ---: | ---: | ---: | --- | ---: | --- |\n";
+    text += "| noise | image | hidden pixel: Beta | Gamma | Gaussian | named | right one ahead by | with the same posteriors | bound: Beta | Gamma | Gaussian | by bound | CPU s | printed bounds: Beta, Gamma, Gaussian |\n";
+    text += "| --- | --- | ---: | ---: | ---: | --- | ---: | ---: | ---: | ---: | ---: | --- | ---: | --- |\n";
     for cell in cells {
         let noise = FAMILIES.iter().position(|family| *family == cell.noise).unwrap_or(0);
         let printed = PRINTED_NAMES
@@ -230,7 +248,7 @@ fn markdown(settings: &Settings, cells: &[Cell]) -> String {
             .map_or(String::new(), |image| PRINTED[noise].map(|model| format!("{:.2}", model[image])).join(", "));
         let _ = writeln!(
             text,
-            "| {} | {} | {:.4} | {:.4} | {:.4} | {} | {:.4} ± {:.4} | {:.2} | {:.2} | {:.2} | {} | {:.0} | {printed} |",
+            "| {} | {} | {:.4} | {:.4} | {:.4} | {} | {:.4} ± {:.4} | {} | {:.2} | {:.2} | {:.2} | {} | {:.0} | {printed} |",
             cell.noise,
             cell.image,
             cell.hidden[0],
@@ -239,6 +257,7 @@ fn markdown(settings: &Settings, cells: &[Cell]) -> String {
             cell.named,
             cell.margin,
             cell.error,
+            shown(cell.matched),
             cell.bounds[0],
             cell.bounds[1],
             cell.bounds[2],

@@ -126,12 +126,12 @@ impl Ranking {
         let ties: Vec<String> = self.ranked[1..].iter().filter(|one| one.tied).map(|one| one.family.spec()).collect();
         let next = self.ranked[1..].iter().find(|one| !one.tied);
         let lead = next.map(|next| {
-            let factor = (next.behind - best.behind).exp();
+            let (behind, error) = next.matched.unwrap_or((next.behind - best.behind, next.error));
             format!(
                 "the next, {}, gives a hidden value {:.3} times less probability on average ({:.1} standard errors)",
                 next.family.spec(),
-                factor,
-                (next.behind - best.behind) / next.error.max(1e-12)
+                behind.exp(),
+                behind / error.max(1e-12)
             )
         });
         let mut text = format!("The noise looks like {name}");
