@@ -63,6 +63,8 @@ enum Verdict {
     Right,
     /// A family that has the right one as a special case or as a limit.
     Wider,
+    /// A special case of the right one, which the values of the column do not contradict.
+    Narrower,
     Wrong,
 }
 
@@ -102,10 +104,17 @@ fn verdict(named: &str, truth: &str) -> Verdict {
     if right(named, truth) {
         return Verdict::Right;
     }
-    // the same family with a parameter that is learned for each cause instead of found for all
-    let freed = short == true_short && !named.contains(':');
-    let contains = WIDER.iter().any(|(inner, outer)| *inner == true_short && outer.contains(&short.as_str()));
-    if freed || contains { Verdict::Wider } else { Verdict::Wrong }
+    // the same family with a parameter that is learned for each cause instead of found for all, or the other way round
+    if short == true_short {
+        return if named.contains(':') { Verdict::Narrower } else { Verdict::Wider };
+    }
+    let contains =
+        |inner: &str, outer: &str| WIDER.iter().any(|(name, wider)| *name == inner && wider.contains(&outer));
+    match (contains(&true_short, &short), contains(&short, &true_short)) {
+        (true, _) => Verdict::Wider,
+        (_, true) => Verdict::Narrower,
+        _ => Verdict::Wrong,
+    }
 }
 
 /// A table from a model whose parameters are drawn, with some empty cells.
@@ -185,15 +194,16 @@ fn markdown(settings: &Settings, tables: &[Table]) -> String {
     );
     text += "Every table is drawn from a model with a family for each column, whose parameters are drawn as in \
              `noise-synthetic`; π = 0.3. `tasks::noise::Mixed`, which `efmca noise-type` and `efmca fit` call, finds the \
-             families and trains the model. Wider: what was named has the right family as a special case or as a limit.\n\n";
-    text +=
-        "| table | right | wider | wrong | sweeps | CPU s | s |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: |\n";
+             families and trains the model. Wider: what was named has the right family as a special case or as a limit; \
+             narrower: it is one of the right family.\n\n";
+    text += "| table | right | wider | narrower | wrong | sweeps | CPU s | s |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n";
     for table in tables {
         let count = |verdict| table.columns.iter().filter(|column| column.verdict == verdict).count();
-        let (right, wider, wrong) = (count(Verdict::Right), count(Verdict::Wider), count(Verdict::Wrong));
+        let [right, wider, narrower, wrong] =
+            [Verdict::Right, Verdict::Wider, Verdict::Narrower, Verdict::Wrong].map(count);
         let _ = writeln!(
             text,
-            "| {} | {right} | {wider} | {wrong} | {} | {:.1} | {:.1} |",
+            "| {} | {right} | {wider} | {narrower} | {wrong} | {} | {:.1} | {:.1} |",
             table.seed, table.sweeps, table.cpu, table.wall
         );
     }
@@ -210,6 +220,8 @@ fn markdown(settings: &Settings, tables: &[Table]) -> String {
                 (Verdict::Right, _) => "",
                 (Verdict::Wider, true) => " (wider; tie)",
                 (Verdict::Wider, false) => " (wider)",
+                (Verdict::Narrower, true) => " (narrower; tie)",
+                (Verdict::Narrower, false) => " (narrower)",
                 (Verdict::Wrong, true) => " (**wrong**; tie)",
                 (Verdict::Wrong, false) => " (**wrong**)",
             };

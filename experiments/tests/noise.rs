@@ -35,7 +35,7 @@ fn families_of_drawn_data_are_named() {
 #[test]
 fn columns_of_drawn_tables_are_named() {
     let folder = tempfile::tempdir().unwrap();
-    let small = ["--rows", "1500", "--columns", "8", "--causes", "2", "--components", "3", "--iterations", "30"];
+    let small = ["--rows", "1500", "--columns", "8", "--causes", "3", "--components", "4", "--iterations", "30"];
     let families = ["--families", "bernoulli;geometric;exponential;gaussian", "--tables", "2", "--missing", "0.02"];
     let (table, tables) = results(folder.path(), "noise-tables", &[&small[..], &families].concat());
     assert!(table.contains("| 8 | gaussian |") && table.contains("| table 1 | table 2 |"), "{table}");

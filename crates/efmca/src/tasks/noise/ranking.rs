@@ -173,7 +173,7 @@ fn describe(trial: &Trial, kind: Kind, split: &Split, (first, first_luck): (&Sco
     let spread = spread(&trial.held_out);
     let tied = tied(behind, error, first.entries()) || behind <= luck(trial).max(first_luck);
     let fit = &trial.best.fit;
-    let parameters = fit.model.parameter_count() + trial.candidate.searched();
+    let parameters = fit.model.parameter_count() + trial.candidate.from_data();
     // patches overlap: each pixel is there several times, and must count once
     let rows = fit.weight / split.overlap;
     let bound = fit.log_likelihood / fit.weight;

@@ -275,7 +275,7 @@ impl Slot {
         let mut found: Vec<Found> = Vec::new();
         for candidate in &self.candidates {
             if let Some((family, scores, bic)) = given.try_family(candidate) {
-                let parameters = given.seen.owner.ncols() * family.l() + candidate.searched();
+                let parameters = given.seen.owner.ncols() * family.l() + candidate.from_data();
                 found.push(Found { candidate: candidate.clone(), family, scores, bic, parameters });
             }
         }
