@@ -82,6 +82,9 @@ struct Table {
     seed: u64,
     cpu: f64,
     wall: f64,
+    /// The longest time between two questions whether to go on, in seconds: what Ctrl-C waits for.
+    wait: f64,
+    waited_for: String,
     sweeps: usize,
     columns: Vec<Column>,
 }
@@ -139,7 +142,15 @@ fn measure(settings: &Settings, seed: u64) -> Done<Table> {
     let y = drawn(settings, &families, seed)?;
     let (cpu, wall) = (ProcessTime::now(), Instant::now());
     let noise = NoiseType::new(settings.components).iterations(settings.iterations).seed(settings.seed);
-    let found = Mixed::new(noise).find(y.view(), &mut |_| ControlFlow::Continue(()))?;
+    let (mut last, mut wait, mut waited_for) = (Instant::now(), 0.0f64, String::new());
+    let found = Mixed::new(noise).find(y.view(), &mut |step| {
+        let seconds = last.elapsed().as_secs_f64();
+        if seconds > wait {
+            (wait, waited_for) = (seconds, step.done.clone());
+        }
+        last = Instant::now();
+        ControlFlow::Continue(())
+    })?;
     let (cpu, wall) = (cpu.elapsed().as_secs_f64(), wall.elapsed().as_secs_f64());
     let columns = found.columns.iter().zip(truths).map(|(column, truth)| {
         let named = column.family.spec();
@@ -148,7 +159,7 @@ fn measure(settings: &Settings, seed: u64) -> Done<Table> {
         let tied = ties.map(|one| one.family.spec()).any(|spec| right(&spec, truth));
         Column { truth: truth.clone(), named, verdict, tied }
     });
-    Ok(Table { seed, cpu, wall, sweeps: found.sweeps, columns: columns.collect() })
+    Ok(Table { seed, cpu, wall, wait, waited_for, sweeps: found.sweeps, columns: columns.collect() })
 }
 
 pub(crate) fn run(settings: &Settings, out: &Path) -> Done<()> {
@@ -161,11 +172,13 @@ pub(crate) fn run(settings: &Settings, out: &Path) -> Done<()> {
         let other = table.columns.iter().filter(|column| column.verdict != Verdict::Right);
         let other: Vec<String> = other.map(|column| format!("{} for {}", column.named, column.truth)).collect();
         say(&format!(
-            "table {seed}: {} of {} right, {:.1} CPU s, {:.1} s, {} sweeps; {}",
+            "table {seed}: {} of {} right, {:.1} CPU s, {:.1} s, asked every {:.1} s at the least ({}), {} sweeps; {}",
             table.columns.len() - other.len(),
             table.columns.len(),
             table.cpu,
             table.wall,
+            table.wait,
+            table.waited_for,
             table.sweeps,
             other.join(", ")
         ));
@@ -195,16 +208,17 @@ fn markdown(settings: &Settings, tables: &[Table]) -> String {
     text += "Every table is drawn from a model with a family for each column, whose parameters are drawn as in \
              `noise-synthetic`; π = 0.3. `tasks::noise::Mixed`, which `efmca noise-type` and `efmca fit` call, finds the \
              families and trains the model. Wider: what was named has the right family as a special case or as a limit; \
-             narrower: it is one of the right family.\n\n";
-    text += "| table | right | wider | narrower | wrong | sweeps | CPU s | s |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n";
+             narrower: it is one of the right family. Longest wait: \
+             the time between two questions to the observer, which is what Ctrl-C waits for.\n\n";
+    text += "| table | right | wider | narrower | wrong | sweeps | CPU s | s | longest wait, s |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n";
     for table in tables {
         let count = |verdict| table.columns.iter().filter(|column| column.verdict == verdict).count();
         let [right, wider, narrower, wrong] =
             [Verdict::Right, Verdict::Wider, Verdict::Narrower, Verdict::Wrong].map(count);
         let _ = writeln!(
             text,
-            "| {} | {right} | {wider} | {narrower} | {wrong} | {} | {:.1} | {:.1} |",
-            table.seed, table.sweeps, table.cpu, table.wall
+            "| {} | {right} | {wider} | {narrower} | {wrong} | {} | {:.1} | {:.1} | {:.1} |",
+            table.seed, table.sweeps, table.cpu, table.wall, table.wait
         );
     }
     text += "\n| column | truth |";

@@ -225,8 +225,6 @@ fn ranking_json(ranking: &Ranking) -> Value {
                 "behind": one.behind,
                 "standard_error": one.error,
                 "tied": one.tied,
-                "behind_with_same_posteriors": one.matched.map(|(behind, _)| behind),
-                "standard_error_with_same_posteriors": one.matched.map(|(_, error)| error),
                 "spread_over_starts": one.spread,
                 "trainings": one.trainings,
                 "bound_per_row": one.bound,

@@ -3,7 +3,7 @@
 //! Two families that are trained for themselves end with other causes in other places, even from the same start. What that
 //! does to single hidden pixels is much more than what two similar noises do, and hides it. Here all families are
 //! given the posteriors of each of them in turn: parameters by one M-step, hidden entries scored with the same $q$ for
-//! all. Averaged over whose posteriors they are, no family has an advantage.
+//! all. Averaged over whose posteriors they are, no family has an advantage. `docs/NOISE.md` has what came out.
 
 use ndarray::Array1;
 

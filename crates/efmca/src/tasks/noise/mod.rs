@@ -52,7 +52,7 @@ const FEW_STARTS_FROM: usize = 1 << 23;
 const TRUNCATED_FROM: usize = 1 << 27;
 /// The part of the iterations that families have before those that are far behind are left out.
 const FIRST_LOOK: usize = 3;
-/// Ties of images that are compared with the same posteriors, at the most.
+/// Ties that are compared with the same posteriors, at the most.
 const MOST_MATCHED: usize = 3;
 /// States of a row where there are too many causes for all.
 const STATES: usize = 16;
@@ -82,6 +82,7 @@ pub struct NoiseType {
     pub(crate) iterations: usize,
     pub(crate) hidden: f64,
     pub(crate) seed: u64,
+    same_posteriors: bool,
 }
 
 /// What an observer is told.
@@ -116,7 +117,7 @@ pub(crate) struct Trained {
 impl NoiseType {
     /// Models with `h` causes.
     pub fn new(h: usize) -> NoiseType {
-        NoiseType { h, families: None, restarts: 3, iterations: 60, hidden: 0.1, seed: 0 }
+        NoiseType { h, families: None, restarts: 3, iterations: 60, hidden: 0.1, seed: 0, same_posteriors: false }
     }
 
     /// The same settings for models with `h` causes.
@@ -151,6 +152,13 @@ impl NoiseType {
     /// The same seed gives the same ranking (default: 0).
     pub fn seed(mut self, seed: u64) -> NoiseType {
         self.seed = seed;
+        self
+    }
+
+    /// Whether ties are also compared with the same posteriors for all of them, see [`Ranked::matched`] (default: no). That takes
+    /// about a fifth more time and has smaller errors; the order of the ranking stays.
+    pub fn same_posteriors(mut self, wanted: bool) -> NoiseType {
+        self.same_posteriors = wanted;
         self
     }
 
@@ -200,9 +208,8 @@ impl NoiseType {
             stopped = self.try_again(&mut trials, &split, whole, &mut told, observer)?.is_break();
         }
         let mut ranking = Ranking::new(&trials, refused, values.kind, &split, self.h);
-        // tables have BIC for ties
         let ties: Vec<&Trial> = ranking.ties(&trials).into_iter().take(MOST_MATCHED).collect();
-        if !ranking.by_bic && !stopped && ties.len() > 1 {
+        if self.same_posteriors && !stopped && ties.len() > 1 {
             let all = told.0 + ties.len() * ties.len();
             let mut go_on = || {
                 told = (told.0 + 1, all);
@@ -210,7 +217,7 @@ impl NoiseType {
             };
             if let Some(scores) = self.matched(&ties, &split, whole, &mut go_on)? {
                 let families: Vec<SharedFamily> = ties.iter().map(|trial| trial.best.family.clone()).collect();
-                ranking.order_ties(&families, &scores);
+                ranking.match_ties(&families, &scores);
             }
         }
         Ok(ranking)

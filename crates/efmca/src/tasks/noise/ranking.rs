@@ -31,8 +31,9 @@ pub struct Ranked {
     pub trainings: usize,
     /// Whether data cannot tell it from the first one.
     pub tied: bool,
-    /// How far it is behind the first one for each hidden entry if both are given the same posteriors, and the standard error
-    /// of that. `None` where that was not looked at: it is for families that tie on images.
+    /// How far it is behind the first one for each hidden entry if both are given the same posteriors (negative if it is before
+    /// it), and the standard error of that. `None` for families that do not tie, and where it was not asked for
+    /// ([`super::NoiseType::same_posteriors`]).
     pub matched: Option<(f64, f64)>,
     /// The bound for a row of the entries that training saw.
     pub bound: f64,
@@ -97,21 +98,14 @@ impl Ranking {
         self.ranked.iter().filter(|one| one.tied).filter_map(named).collect()
     }
 
-    /// Orders the ties `families` anew, by `scores` with the same posteriors for all of them.
-    pub(super) fn order_ties(&mut self, families: &[SharedFamily], scores: &[Scores]) {
+    /// Notes how far the ties `families` are behind the first of the ranking by `scores`, with the same posteriors for all.
+    pub(super) fn match_ties(&mut self, families: &[SharedFamily], scores: &[Scores]) {
         let of = |one: &Ranked| {
             let index = families.iter().position(|family| family.spec() == one.family.spec());
             index.and_then(|index| scores.get(index))
         };
-        let Some(first) = scores.iter().max_by(|a, b| a.mean().total_cmp(&b.mean())) else { return };
-        for one in &mut self.ranked {
-            one.matched = of(one).map(|scores| first.lead(scores));
-            if let Some((behind, error)) = one.matched {
-                one.tied = tied(behind, error, self.entries);
-            }
-        }
-        let key = |one: &Ranked| one.matched.map_or((1, one.behind), |(behind, _)| (0, behind));
-        self.ranked.sort_by(|a, b| key(a).0.cmp(&key(b).0).then(key(a).1.total_cmp(&key(b).1)));
+        let Some(first) = self.ranked.first().and_then(of) else { return };
+        self.ranked.iter_mut().for_each(|one| one.matched = of(one).map(|scores| first.lead(scores)));
     }
 
     /// The first of the ranking.
@@ -126,7 +120,7 @@ impl Ranking {
         let ties: Vec<String> = self.ranked[1..].iter().filter(|one| one.tied).map(|one| one.family.spec()).collect();
         let next = self.ranked[1..].iter().find(|one| !one.tied);
         let lead = next.map(|next| {
-            let (behind, error) = next.matched.unwrap_or((next.behind - best.behind, next.error));
+            let (behind, error) = (next.behind - best.behind, next.error);
             format!(
                 "the next, {}, gives a hidden value {:.3} times less probability on average ({:.1} standard errors)",
                 next.family.spec(),
@@ -141,7 +135,7 @@ impl Ranking {
             (false, _) => {
                 let why = match self.by_bic {
                     true => "has the best Bayesian information criterion, or needs fewer parameters for the same",
-                    false => "foretells hidden pixels best, with the same posteriors for all",
+                    false => "foretells hidden pixels best",
                 };
                 text += &format!(
                     ". The data cannot tell it from {}: the difference is within what chance and the starts make, and {name} {why}.",
@@ -163,15 +157,11 @@ impl Ranking {
     }
 }
 
-/// Whether a difference for each of `entries` is no evidence.
-fn tied(behind: f64, error: f64, entries: usize) -> bool {
-    behind <= (ERRORS * error).max(EVIDENCE / entries.max(1) as f64)
-}
-
 fn describe(trial: &Trial, kind: Kind, split: &Split, (first, first_luck): (&Scores, f64)) -> Ranked {
     let (behind, error) = first.lead(&trial.best.scores);
     let spread = spread(&trial.held_out);
-    let tied = tied(behind, error, first.entries()) || behind <= luck(trial).max(first_luck);
+    let evidence = EVIDENCE / first.entries().max(1) as f64;
+    let tied = behind <= (ERRORS * error).max(evidence).max(luck(trial)).max(first_luck);
     let fit = &trial.best.fit;
     let parameters = fit.model.parameter_count() + trial.candidate.from_data();
     // patches overlap: each pixel is there several times, and must count once

@@ -24,8 +24,8 @@ use crate::model::{Data, Model, Tables};
 const SWEEPS: usize = 3;
 /// Families of columns whose values are all equal: the first that has the value.
 const CONSTANT: [&str; 4] = ["bernoulli", "poisson", "exponential", "gaussian:var=1"];
-/// Columns for each thread between two questions to the observer.
-const AT_A_TIME: usize = 2;
+/// Threads for each of the columns that are worked on at a time; the candidates of a column are spread over them.
+const THREADS: usize = 4;
 /// Candidates of a column that later sweeps look at again.
 const KEPT: usize = 5;
 
@@ -243,7 +243,7 @@ fn same_name(family: &SharedFamily, spec: &str) -> bool {
 /// are worked on at a time, so that it is asked often; what is found does not depend on how many. Returns how many are done.
 fn sweep(slots: &mut [Slot], watch: &mut Watch<'_, '_>, given: impl Fn(usize, &Slot) -> Given + Sync) -> usize {
     let (columns, mut done) = (slots.len(), 0);
-    for slots in slots.chunks_mut(AT_A_TIME * rayon::current_num_threads()) {
+    for slots in slots.chunks_mut(rayon::current_num_threads().div_ceil(THREADS)) {
         slots.par_iter_mut().enumerate().for_each(|(index, slot)| {
             let given = given(done + index, slot);
             slot.choose(&given);
@@ -272,13 +272,12 @@ impl Slot {
             bic: f64,
             parameters: usize,
         }
-        let mut found: Vec<Found> = Vec::new();
-        for candidate in &self.candidates {
-            if let Some((family, scores, bic)) = given.try_family(candidate) {
-                let parameters = given.seen.owner.ncols() * family.l() + candidate.from_data();
-                found.push(Found { candidate: candidate.clone(), family, scores, bic, parameters });
-            }
-        }
+        let tried = self.candidates.par_iter().map(|candidate| {
+            let (family, scores, bic) = given.try_family(candidate)?;
+            let parameters = given.seen.owner.ncols() * family.l() + candidate.from_data();
+            Some(Found { candidate: candidate.clone(), family, scores, bic, parameters })
+        });
+        let mut found: Vec<Found> = tried.collect::<Vec<_>>().into_iter().flatten().collect();
         let mean = |scores: &[f64]| scores.iter().sum::<f64>() / scores.len().max(1) as f64;
         found.sort_by(|a, b| mean(&b.scores).total_cmp(&mean(&a.scores)));
         let Some(first) = found.first() else { return };
