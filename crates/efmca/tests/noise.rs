@@ -157,6 +157,21 @@ fn every_column_gets_its_family() {
 }
 
 #[test]
+fn columns_beside_counts_keep_their_densities() {
+    let (y, specs) = mixed_table(600);
+    let held_out = |y: &Array2<f64>| {
+        let all = Mixed::new(NoiseType::new(2).iterations(10));
+        let fixed = specs.iter().enumerate().fold(all, |mixed, (d, spec)| mixed.fix(d, *spec));
+        fixed.find(y.view(), &mut |_| ControlFlow::Continue(())).unwrap().held_out
+    };
+    // one column of six in a unit that is a thousand times larger
+    let mut small = y.clone();
+    small.column_mut(2).mapv_inplace(|value| value / 1000.0);
+    let gained = held_out(&small) - held_out(&y);
+    assert!((gained - 1000f64.ln() / 6.0).abs() < 0.2, "{gained}");
+}
+
+#[test]
 fn odd_columns_are_no_trouble() {
     let (mut y, _) = mixed_table(200);
     y.column_mut(0).fill(0.0);

@@ -145,8 +145,8 @@ impl Mixed {
                 break;
             }
         }
-        let whole = slots.iter().any(|slot| slot.kind == Kind::Whole);
-        let held_out = split.scores(&model, whole)?.mean();
+        // a column of whole numbers has probabilities, one of numbers with fractions densities
+        let held_out = split.scores_of_columns(&model, |d| slots[d].kind == Kind::Whole)?.mean();
         let fit = self.train(&slots, &table, Some(&model), &mut watch)?;
         let columns = slots.into_iter().map(Slot::finish).collect();
         Ok(ColumnTypes { columns, fit, held_out, sweeps })
