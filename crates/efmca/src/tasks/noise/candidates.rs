@@ -115,7 +115,7 @@ impl Candidate {
     }
 
     /// The number of known parameters that come from the data, found or read off: they count as learned ones do.
-    pub(crate) fn from_data(&self) -> usize {
+    pub(crate) fn taken_from_data(&self) -> usize {
         self.unknown.len() + self.read
     }
 

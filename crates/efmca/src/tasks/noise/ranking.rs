@@ -163,7 +163,7 @@ fn describe(trial: &Trial, kind: Kind, split: &Split, (first, first_luck): (&Sco
     let evidence = EVIDENCE / first.entries().max(1) as f64;
     let tied = behind <= (ERRORS * error).max(evidence).max(luck(trial)).max(first_luck);
     let fit = &trial.best.fit;
-    let parameters = fit.model.parameter_count() + trial.candidate.from_data();
+    let parameters = fit.model.parameter_count() + trial.candidate.taken_from_data();
     // patches overlap: each pixel is there several times, and must count once
     let rows = fit.weight / split.overlap;
     let bound = fit.log_likelihood / fit.weight;

@@ -274,7 +274,7 @@ impl Slot {
         }
         let tried = self.candidates.par_iter().map(|candidate| {
             let (family, scores, bic) = given.try_family(candidate)?;
-            let parameters = given.seen.owner.ncols() * family.l() + candidate.from_data();
+            let parameters = given.seen.owner.ncols() * family.l() + candidate.taken_from_data();
             Some(Found { candidate: candidate.clone(), family, scores, bic, parameters })
         });
         let mut found: Vec<Found> = tried.collect::<Vec<_>>().into_iter().flatten().collect();
