@@ -3,7 +3,6 @@
 mod common;
 
 use std::fmt::Write;
-use std::path::Path;
 
 use efmca::{Background, Model, bars, family::family};
 use efmca_io::image_file::{WriteOptions, write};
