@@ -10,6 +10,7 @@ mod natural;
 mod noise_audio;
 mod noise_images;
 mod noise_synthetic;
+mod noise_tables;
 mod output;
 mod poisson;
 mod speed;
@@ -45,6 +46,8 @@ enum Experiment {
     NoiseImages(noise_images::Settings),
     /// Data drawn from a model of each family: is its noise named correctly?
     NoiseSynthetic(noise_synthetic::Settings),
+    /// Tables whose columns differ: is the family of each column named correctly, and how long does it take?
+    NoiseTables(noise_tables::Settings),
     /// Zero-shot denoising of photon-limited images (Sec. 7.2.3), next to the printed table.
     Poisson(poisson::Settings),
     /// CPU time, evaluations and memory of variational EM at the paper's scale, and what each way to propose states buys.
@@ -61,6 +64,7 @@ fn main() -> ExitCode {
         Experiment::NoiseAudio(settings) => noise_audio::run(settings, &arguments.out),
         Experiment::NoiseImages(settings) => noise_images::run(settings, &arguments.out),
         Experiment::NoiseSynthetic(settings) => noise_synthetic::run(settings, &arguments.out),
+        Experiment::NoiseTables(settings) => noise_tables::run(settings, &arguments.out),
         Experiment::Poisson(settings) => poisson::run(settings, &arguments.out),
         Experiment::Speed(settings) => speed::run(settings, &arguments.out),
     };

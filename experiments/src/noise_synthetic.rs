@@ -60,29 +60,35 @@ fn shipped() -> Vec<String> {
     examples.filter(|spec| !same.contains(&spec.as_str())).collect()
 }
 
-/// A model whose parameters are drawn, each from the middle of its range.
-fn draw(family: &SharedFamily, settings: &Settings, rng: &mut ChaCha8Rng) -> Done<Model> {
+/// Mean parameters of one entry of a dictionary, whose conventional parameters are drawn from the middle of their ranges.
+pub(crate) fn drawn_entry(family: &SharedFamily, rng: &mut ChaCha8Rng) -> Done<Vec<f64>> {
     let parameters = family.parameters();
     let shares = parameters.iter().filter(|parameter| parameter.range == Range::Share).count();
+    let mut values: Vec<f64> = parameters
+        .iter()
+        .map(|parameter| match parameter.range {
+            Range::Positive(..) => (rng.random_range(0.5f64.ln()..4f64.ln())).exp(),
+            Range::Real(..) => rng.random_range(-3.0..3.0),
+            Range::Probability => rng.random_range(0.1..0.9),
+            Range::Share => rng.random_range(0.2..1.0),
+        })
+        .collect();
+    if shares > 0 {
+        let total: f64 = values.iter().sum();
+        values.iter_mut().for_each(|value| *value /= total);
+    }
+    let eta = from_conventional(&**family, &values)?;
+    let mut entry = vec![0.0; family.l()];
+    family.grad_a(&eta, &mut entry);
+    Ok(entry)
+}
+
+/// A model whose parameters are drawn.
+fn draw(family: &SharedFamily, settings: &Settings, rng: &mut ChaCha8Rng) -> Done<Model> {
     let mut w = vec![Array2::zeros((settings.components, settings.columns)); family.l()];
     for h in 0..settings.components {
         for d in 0..settings.columns {
-            let mut values: Vec<f64> = parameters
-                .iter()
-                .map(|parameter| match parameter.range {
-                    Range::Positive(..) => (rng.random_range(0.5f64.ln()..4f64.ln())).exp(),
-                    Range::Real(..) => rng.random_range(-3.0..3.0),
-                    Range::Probability => rng.random_range(0.1..0.9),
-                    Range::Share => rng.random_range(0.2..1.0),
-                })
-                .collect();
-            if shares > 0 {
-                let total: f64 = values.iter().sum();
-                values.iter_mut().for_each(|value| *value /= total);
-            }
-            let eta = from_conventional(&**family, &values)?;
-            let mut entry = vec![0.0; family.l()];
-            family.grad_a(&eta, &mut entry);
+            let entry = drawn_entry(family, rng)?;
             w.iter_mut().zip(&entry).for_each(|(w, value)| w[[h, d]] = *value);
         }
     }
@@ -91,7 +97,7 @@ fn draw(family: &SharedFamily, settings: &Settings, rng: &mut ChaCha8Rng) -> Don
 }
 
 /// Whether a name is the truth: known parameters were found, so they are near but not equal.
-fn right(found: &str, truth: &str) -> bool {
+pub(crate) fn right(found: &str, truth: &str) -> bool {
     let (name, known) = truth.split_once(':').unwrap_or((truth, ""));
     let (found_name, found_known) = found.split_once(':').unwrap_or((found, ""));
     // with a known parameter and without it are two families, unless the family has a default for it

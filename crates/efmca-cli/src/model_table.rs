@@ -74,7 +74,9 @@ impl Place<'_> {
             },
             other => other.to_string(),
         };
-        Failure::input(format!("{}: {problem}", self.path.display()))
+        let message = format!("{}: {problem}", self.path.display());
+        // nothing is wrong with the table of someone who did not want to wait
+        if matches!(error, Error::Stopped { .. }) { Failure::work(message) } else { Failure::input(message) }
     }
 
     fn plain_name(&self, d: usize) -> String {

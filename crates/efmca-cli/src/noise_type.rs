@@ -191,7 +191,9 @@ pub(crate) fn located(error: Error, input: &Input, path: &Path) -> Failure {
         _ => None,
     };
     let named = name.map_or(String::new(), |name| format!(" (column `{name}`)"));
-    Failure::input(format!("{}: {error}{named}", path.display()))
+    let message = format!("{}: {error}{named}", path.display());
+    // nothing is wrong with the input of someone who did not want to wait
+    if matches!(error, Error::Stopped { .. }) { Failure::work(message) } else { Failure::input(message) }
 }
 
 pub(crate) fn check_outputs(paths: &[Option<&Path>], force: bool) -> Result<(), Failure> {

@@ -1,35 +1,13 @@
 //! `efmca denoise`, `efmca inpaint`, `efmca apply` and `efmca demo` as a user runs them.
 
-use std::path::Path;
-use std::process::{Command, Output};
+mod common;
 
-use assert_cmd::cargo::cargo_bin;
+use std::path::Path;
+
 use efmca_io::image_file::{ReadOptions, SampleType, WriteOptions, read, write};
 use ndarray::Array4;
 
-/// The program in a folder of its own.
-fn efmca(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(cargo_bin!("efmca")).current_dir(folder).args(arguments).output().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-fn succeeds(folder: &Path, arguments: &[&str]) -> String {
-    let output = efmca(folder, arguments);
-    assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
-    text(&output.stdout)
-}
-
-/// The message of a command that is refused because of its input.
-fn refused(folder: &Path, arguments: &[&str]) -> String {
-    let output = efmca(folder, arguments);
-    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", text(&output.stdout));
-    let message = text(&output.stderr);
-    assert!(message.starts_with("error: "), "{message}");
-    message
-}
+use common::{efmca, refused, succeeds, text};
 
 /// Stripes and a bright corner.
 fn scene(pages: usize, channels: usize) -> Array4<f64> {

@@ -1,39 +1,16 @@
 //! `efmca noise-type` and `efmca select` as a user runs them.
 
-use std::fmt::Write;
-use std::path::Path;
-use std::process::{Command, Output};
+mod common;
 
-use assert_cmd::cargo::cargo_bin;
+use std::fmt::Write;
+
 use efmca::{Background, Model, bars, family::family};
 use efmca_io::image_file::{WriteOptions, write};
 use efmca_io::table_file::write_table;
 use ndarray::{Array2, Array4, array};
 use serde_json::Value;
 
-/// The program in a folder of its own.
-fn efmca(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(cargo_bin!("efmca")).current_dir(folder).args(arguments).output().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-fn succeeds(folder: &Path, arguments: &[&str]) -> String {
-    let output = efmca(folder, arguments);
-    assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
-    text(&output.stdout)
-}
-
-/// The message of a command that is refused because of its input.
-fn refused(folder: &Path, arguments: &[&str]) -> String {
-    let output = efmca(folder, arguments);
-    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", text(&output.stdout));
-    let message = text(&output.stderr);
-    assert!(message.starts_with("error: "), "{message}");
-    message
-}
+use common::{refused, succeeds};
 
 fn json(output: &str) -> Value {
     serde_json::from_str(output).unwrap_or_else(|error| panic!("{error}: {output}"))

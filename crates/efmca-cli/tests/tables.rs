@@ -1,36 +1,14 @@
 //! `efmca fit`, `efmca info`, `efmca encode`, `efmca score` and `efmca sample` as a user runs them.
 
+mod common;
+
 use std::fmt::Write;
 use std::path::Path;
-use std::process::{Command, Output};
 
-use assert_cmd::cargo::cargo_bin;
 use efmca_io::table_file::{Table, TableOptions, read_table, write_table};
 use serde_json::Value;
 
-/// The program in a folder of its own.
-fn efmca(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(cargo_bin!("efmca")).current_dir(folder).args(arguments).output().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-fn succeeds(folder: &Path, arguments: &[&str]) -> String {
-    let output = efmca(folder, arguments);
-    assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
-    text(&output.stdout)
-}
-
-/// The message of a command that is refused because of its input.
-fn refused(folder: &Path, arguments: &[&str]) -> String {
-    let output = efmca(folder, arguments);
-    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}{}", text(&output.stdout), text(&output.stderr));
-    let message = text(&output.stderr);
-    assert!(message.starts_with("error: "), "{message}");
-    message
-}
+use common::{efmca, refused, succeeds, text};
 
 /// Numbers between 0 and 1 that are the same in every run.
 struct Numbers(u64);

@@ -63,6 +63,13 @@ pub enum Error {
         reason: String,
     },
 
+    /// Whoever watched the work ended it before anything was found.
+    #[error("stopped before {what}, so that there is no result")]
+    Stopped {
+        /// What there would have been.
+        what: String,
+    },
+
     /// No rows, or no columns.
     #[error("the data has {rows} rows and {columns} columns; at least one of each is needed")]
     EmptyData {

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use efmca::em::Init;
+use efmca::em::{Init, StopReason};
 use efmca::family::{SharedFamily, family, from_conventional};
 use efmca::tasks::noise::{Kind, Mixed, NoiseType, Source};
 use efmca::tasks::select::Select;
@@ -157,6 +157,21 @@ fn every_column_gets_its_family() {
 }
 
 #[test]
+fn columns_beside_counts_keep_their_densities() {
+    let (y, specs) = mixed_table(600);
+    let held_out = |y: &Array2<f64>| {
+        let all = Mixed::new(NoiseType::new(2).iterations(10));
+        let fixed = specs.iter().enumerate().fold(all, |mixed, (d, spec)| mixed.fix(d, *spec));
+        fixed.find(y.view(), &mut |_| ControlFlow::Continue(())).unwrap().held_out
+    };
+    // one column of six in a unit that is a thousand times larger
+    let mut small = y.clone();
+    small.column_mut(2).mapv_inplace(|value| value / 1000.0);
+    let gained = held_out(&small) - held_out(&y);
+    assert!((gained - 1000f64.ln() / 6.0).abs() < 0.2, "{gained}");
+}
+
+#[test]
 fn odd_columns_are_no_trouble() {
     let (mut y, _) = mixed_table(200);
     y.column_mut(0).fill(0.0);
@@ -197,4 +212,43 @@ fn posteriors_of_one_family_start_another() {
     }
     let wrong = Em::new(3).family_named("exponential").unwrap().init(Init::Posteriors(Box::new(gaussian.model)));
     assert!(wrong.fit(&y).unwrap_err().to_string().contains("3 causes"));
+}
+
+/// What `Mixed` gives if its observer asks to stop at its `calls`-th call, and how often it was called.
+fn stopped_after(y: &Array2<f64>, calls: usize) -> (efmca::Result<efmca::tasks::noise::ColumnTypes>, usize) {
+    let mut seen = 0;
+    let found = Mixed::new(NoiseType::new(3).iterations(40)).find(y.view(), &mut |_| {
+        seen += 1;
+        if seen >= calls { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    (found, seen)
+}
+
+#[test]
+fn columns_can_be_left_early() {
+    // with one thread there is a call after every column
+    rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap().install(|| {
+        let (y, _) = mixed_table(400);
+        let (whole, all) = stopped_after(&y, usize::MAX);
+        let families = |found: &efmca::tasks::noise::ColumnTypes| -> Vec<String> {
+            found.columns.iter().map(|column| column.family.spec()).collect()
+        };
+        let whole = whole.unwrap();
+        for at in [1, 5] {
+            let (nothing, calls) = stopped_after(&y, at);
+            assert!(nothing.unwrap_err().to_string().contains("before every column had a family"));
+            assert_eq!(calls, at);
+        }
+        // the last columns, short runs, iterations, columns given the others: it is asked no more, and there is a result
+        for at in [6, 7, 15, 23, all / 2, all - 1] {
+            let (found, calls) = stopped_after(&y, at);
+            let found = found.unwrap_or_else(|error| panic!("call {at} of {all}: {error}"));
+            assert_eq!((calls, found.columns.len(), found.fit.stop), (at, 6, StopReason::Asked), "of {all}");
+            assert!(found.fit.log_likelihood.is_finite() && found.held_out.is_finite(), "call {at} of {all}");
+            let trained: Vec<String> = (0..6).map(|d| found.fit.model.columns().family(d).spec()).collect();
+            assert_eq!(trained, families(&found), "call {at} of {all}");
+        }
+        // the last calls are those of the last training, when all families are found
+        assert_eq!(families(&stopped_after(&y, all - 1).0.unwrap()), families(&whole));
+    });
 }

@@ -182,7 +182,7 @@ impl Em {
             return Err(refused("its model has other families or another number of columns"));
         }
         let run = Run::left(self, &training, &average, checkpoint)?;
-        self.finished(run, &training, observer)
+        self.finished(run, &training, self.iterations, observer)
     }
 
     /// Whether a run can be gone on with.

@@ -128,6 +128,9 @@ pub(super) enum Engine<'a> {
     Truncated(Truncated<'a>),
 }
 
+/// Iterations that a cause needs after it was started again.
+const TO_SETTLE: usize = 8;
+
 /// What an E-step gave, and an M-step made of it.
 struct Step {
     model: Model,
@@ -183,8 +186,13 @@ impl<'a> Run<'a> {
         Snapshot { model: &self.model, history: &self.history, sets, parts: self.parts.moments(), e_steps }
     }
 
+    /// Whether a parameter is held in an iteration.
+    fn holds(&self, what: Held, iteration: usize) -> bool {
+        self.em.holds.iter().any(|hold| hold.applies(what, iteration))
+    }
+
     fn m_step(&self, iteration: usize) -> MStep<'a> {
-        let held = |what: Held| self.em.holds.iter().any(|hold| hold.applies(what, iteration));
+        let held = |what: Held| self.holds(what, iteration);
         MStep {
             pseudo_count: self.em.pseudo_count,
             average: self.average,
@@ -210,8 +218,10 @@ impl<'a> Run<'a> {
         let rule = self.em.superposition;
         self.model.superposition = rho.map_or(rule, |rho| rule.smooth(rho));
         let m_step = self.m_step(iteration);
-        // a spread may be held, but a cause that stays where it is cannot be started again
-        let may_revive = self.em.revive && !m_step.hold_w[0] && iteration + 1 < self.em.iterations / 3 * 2;
+        // A spread may be held, but a cause that stays where it is cannot be started again, and one that soon will needs time.
+        let soon = |what: Held| !self.holds(what, iteration) && self.holds(what, iteration + TO_SETTLE);
+        let settled = m_step.hold_w[0] || soon(Held::W(0)) || soon(Held::Pi);
+        let may_revive = self.em.revive && !settled && iteration + 1 < self.em.iterations / 3 * 2;
         let (guard, repeats) = (self.em.guarded(), self.em.repeats);
         let Run { model, engine, .. } = self;
         let columns = model.columns();

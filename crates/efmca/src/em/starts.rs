@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use super::clusters::Clusters;
 use super::init::{dictionaries, of_group, weak_rows};
 use super::m_step::MStep;
-use super::run::{Engine, Fit, Progress, Run};
+use super::run::{Engine, Fit, Progress, Run, StopReason};
 use super::training::Training;
 use super::{Em, Held, Init};
 use crate::error::Result;
@@ -20,6 +20,47 @@ use crate::posterior::Exact;
 
 /// E-steps that fill sets of states for a model that comes without.
 const FIRST_STEPS: usize = 5;
+
+/// Is told about each iteration, or about nothing while starts are compared, and can end the work.
+pub(crate) type Watch<'a> = &'a mut dyn FnMut(Option<&Progress<'_>>) -> ControlFlow<()>;
+
+/// The short run of a start.
+struct Short<'a> {
+    start: usize,
+    run: Option<Run<'a>>,
+    /// The last bound that is known.
+    bound: f64,
+    converged: bool,
+}
+
+impl<'a> Short<'a> {
+    fn new(start: usize, run: Run<'a>) -> Short<'a> {
+        Short { start, run: Some(run), bound: f64::NEG_INFINITY, converged: false }
+    }
+}
+
+/// Runs until `iterations` are done.
+fn advance(short: &mut Result<Short<'_>>, iterations: usize) {
+    if let Ok(Short { run: Some(run), bound, converged: converged @ false, .. }) = short {
+        match run.advance(iterations, &mut |_| ControlFlow::Continue(())) {
+            Ok(stop) => {
+                *converged = stop == StopReason::Converged;
+                *bound = run.history.last().map_or(f64::NEG_INFINITY, |step| step.bound);
+            }
+            Err(error) => *short = Err(error),
+        }
+    }
+}
+
+/// The log-likelihood of the model as it is.
+fn measure(short: &mut Result<Short<'_>>) {
+    if let Ok(Short { run: Some(run), bound, .. }) = short {
+        match run.log_likelihood() {
+            Ok(value) => *bound = value,
+            Err(error) => *short = Err(error),
+        }
+    }
+}
 
 impl Em {
     /// Trains on `y`, $N \times D$ with NaN where a value is missing: an array, or the [`crate::Patches`] of an image.
@@ -40,6 +81,12 @@ impl Em {
         weights: Option<&Array1<f64>>,
         observer: &mut dyn FnMut(&Progress<'_>) -> ControlFlow<()>,
     ) -> Result<Fit> {
+        self.fit_watched(y, weights, &mut |progress| progress.map_or(ControlFlow::Continue(()), &mut *observer))
+    }
+
+    /// Trains as [`Em::fit_observed`] does, and calls `watch` with nothing between the iterations of the short runs, too, which
+    /// it can end as well.
+    pub(crate) fn fit_watched(&self, y: &dyn Data, weights: Option<&Array1<f64>>, watch: Watch<'_>) -> Result<Fit> {
         let training = self.check(y, weights)?;
         let average = training.column_means();
         // the data as the model sees it whose posteriors make the first parameters
@@ -54,18 +101,24 @@ impl Em {
         };
         // The best start is run again from its beginning, so that the observer sees all of it.
         let one = self.starts == 1 || matches!(self.init, Init::Model(_) | Init::Posteriors(_));
-        let run = begin(if one { 0 } else { self.best_start(begin)? })?;
-        self.finished(run, &training, observer)
+        let (run, asked) = if one { (begin(0)?, false) } else { self.best_start(begin, watch)? };
+        let iterations = if asked { 0 } else { self.iterations };
+        let mut fit = self.finished(run, &training, iterations, &mut |progress| watch(Some(progress)))?;
+        if asked {
+            fit.stop = StopReason::Asked;
+        }
+        Ok(fit)
     }
 
-    /// Takes a run to its end.
+    /// Takes a run to its end, after this many iterations at the latest.
     pub(super) fn finished(
         &self,
         mut run: Run<'_>,
         training: &Training,
+        iterations: usize,
         observer: &mut dyn FnMut(&Progress<'_>) -> ControlFlow<()>,
     ) -> Result<Fit> {
-        let stop = run.advance(self.iterations, observer)?;
+        let stop = run.advance(iterations, observer)?;
         run.remove(run.spare())?;
         let log_likelihood = run.log_likelihood()?;
         let Run { model, history, engine, .. } = run;
@@ -76,33 +129,65 @@ impl Em {
         Ok(Fit { model, log_likelihood, history, stop, weight: training.total_weight(), sets })
     }
 
-    /// Gives each start a short run and keeps the best; the first of equals.
-    fn best_start<'a>(&'a self, begin: impl Fn(usize) -> Result<Run<'a>> + Sync) -> Result<usize> {
+    /// Gives each start a short run, and begins the best again; the first of equals. Where `watch` ends that, the best run as far
+    /// as it came, and true.
+    fn best_start<'a>(
+        &'a self,
+        begin: impl Fn(usize) -> Result<Run<'a>> + Sync,
+        watch: Watch<'_>,
+    ) -> Result<(Run<'a>, bool)> {
         let short = self.short_iterations.min(self.iterations);
-        let short_run = |start: usize| {
-            let mut run = begin(start)?;
-            run.advance(short, &mut |_| ControlFlow::Continue(()))?;
-            run.log_likelihood()
-        };
-        // truncated posteriors keep sets for all rows: then one start at a time, with all threads
-        let bounds: Vec<Result<f64>> = match self.posterior_settings() {
-            None => (0..self.starts).into_par_iter().map(short_run).collect(),
-            Some(_) => (0..self.starts).map(short_run).collect(),
-        };
+        let mut asked = false;
+        let mut runs: Vec<Result<Short<'a>>> = Vec::new();
+        if self.posterior_settings().is_none() {
+            runs = (0..self.starts).into_par_iter().map(|start| Ok(Short::new(start, begin(start)?))).collect();
+            for iterations in 1..=short {
+                runs.par_iter_mut().for_each(|run| advance(run, iterations));
+                asked = watch(None).is_break();
+                if asked {
+                    break;
+                }
+            }
+            if !asked {
+                runs.par_iter_mut().for_each(measure);
+            }
+        } else {
+            // truncated posteriors keep sets for all rows: then one start at a time, with all threads
+            for start in 0..self.starts {
+                let mut run = begin(start).map(|run| Short::new(start, run));
+                for iterations in 1..=short {
+                    advance(&mut run, iterations);
+                    asked = watch(None).is_break();
+                    if asked {
+                        break;
+                    }
+                }
+                if !asked {
+                    measure(&mut run);
+                    // what is not needed any more would take the room of the next one
+                    run = run.map(|run| Short { run: None, ..run });
+                }
+                runs.push(run);
+                if asked {
+                    break;
+                }
+            }
+        }
         // a start that fails loses to those that do not
-        let mut best = None;
+        let mut best: Option<Short<'a>> = None;
         let mut failure = None;
-        for (start, bound) in bounds.into_iter().enumerate() {
-            match bound {
-                Ok(bound) if best.is_none_or(|(highest, _)| bound > highest) => best = Some((bound, start)),
+        for run in runs {
+            match run {
+                Ok(run) if best.as_ref().is_none_or(|best| run.bound > best.bound) => best = Some(run),
                 Ok(_) => {}
                 Err(error) => failure = failure.or(Some(error)),
             }
         }
         match (best, failure) {
-            (Some((_, start)), _) => Ok(start),
+            (Some(Short { run: Some(run), .. }), _) if asked => Ok((run, true)),
+            (Some(Short { start, .. }), _) => Ok((begin(start)?, asked)),
             (None, Some(error)) => Err(error),
-            (None, None) => Ok(0),
+            (None, None) => Ok((begin(0)?, asked)),
         }
     }
 

@@ -90,6 +90,8 @@ pub struct Candidate {
     /// The name, and known parameters that are known already.
     spec: String,
     pub(crate) unknown: Vec<Unknown>,
+    /// Known parameters that were read off the data.
+    read: usize,
 }
 
 /// A family that cannot be the one, and why.
@@ -110,6 +112,11 @@ impl Candidate {
     /// The number of known parameters that are found in the data.
     pub fn searched(&self) -> usize {
         self.unknown.len()
+    }
+
+    /// The number of known parameters that come from the data, found or read off: they count as learned ones do.
+    pub(crate) fn taken_from_data(&self) -> usize {
+        self.unknown.len() + self.read
     }
 
     /// The family with the unknown parameters at `known`.
@@ -133,7 +140,7 @@ impl Candidate {
         let described = inner.strip_prefix("hurdle-").map_or(Ok(found), entry)?;
         let given: Vec<(&str, &str)> =
             rest.split(',').filter_map(|part| part.split_once('=')).map(|(k, v)| (k.trim(), v.trim())).collect();
-        let mut candidate = Candidate { spec: inner.clone(), unknown: Vec::new() };
+        let mut candidate = Candidate { spec: inner.clone(), unknown: Vec::new(), read: 0 };
         for known in described.known {
             match given.iter().find(|(key, _)| *key == known.key) {
                 Some((_, value)) if *value != "?" => candidate.spec = with_known(&candidate.spec, known.key, value),
@@ -162,7 +169,10 @@ impl Candidate {
                     problem: format!("`{key}` cannot be found in data; give it, as in `{}:{key}=…`", self.spec),
                 });
             }
-            Search::Value(read) => self.spec = with_known(&self.spec, key, &short(read(&values.summary)).to_string()),
+            Search::Value(read) => {
+                self.spec = with_known(&self.spec, key, &short(read(&values.summary)).to_string());
+                self.read += 1;
+            }
             Search::Range(range) => self.unknown.push(bounds(range(&values.summary), false)),
             Search::Whole(range) => self.unknown.push(bounds(range(&values.summary), true)),
         }

@@ -87,7 +87,7 @@ impl Given {
         }
         let integrated = self.whole && family.support().measure == Measure::Lebesgue;
         let scores = self.scores(&family, &etas, integrated);
-        let parameters = (etas.len() * family.l() + candidate.searched()) as f64;
+        let parameters = (etas.len() * family.l() + candidate.taken_from_data()) as f64;
         let bic = match integrated {
             true => f64::NEG_INFINITY,
             false => bound - 0.5 * parameters * (self.seen.y.len().max(1) as f64).ln(),

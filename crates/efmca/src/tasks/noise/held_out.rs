@@ -173,17 +173,32 @@ impl<'a> Foretold<'a> {
 pub(super) const LEAST: f64 = -1e4;
 
 impl Split {
-    /// How well `model` foretells the hidden entries; `whole` if they are whole numbers, so that densities must be integrated.
+    /// How well `model` foretells the hidden entries; `whole` if all of them are whole numbers, so that densities must be integrated.
     pub(crate) fn scores(&self, model: &Model, whole: bool) -> Result<Scores> {
-        let posteriors = Owners::new(model, &*self.shown)?;
+        self.scores_of_columns(model, |_| whole)
+    }
+
+    /// The same with `whole` for each column.
+    pub(crate) fn scores_of_columns(&self, model: &Model, whole: impl Fn(usize) -> bool + Sync) -> Result<Scores> {
+        Ok(self.scores_given(model, &Owners::new(model, &*self.shown)?, &Tables::new(model), whole))
+    }
+
+    /// The same with given posteriors, whose owners are those of `owning`.
+    pub(crate) fn scores_given(
+        &self,
+        model: &Model,
+        posteriors: &Owners,
+        owning: &Tables,
+        whole: impl Fn(usize) -> bool + Sync,
+    ) -> Scores {
         let tables = Tables::new(model);
         let (shown, all) = (rows_of(&*self.shown), rows_of(&*self.whole));
         let columns: Vec<Vec<(usize, f64)>> = (0..model.d())
             .into_par_iter()
             .map(|d| {
                 let hidden = |n: &usize| shown[[*n, d]].is_nan() && !all[[*n, d]].is_nan();
-                let owners = posteriors.of_column(&tables, d);
-                let mut foretold = Foretold::new(model, &tables, d, whole);
+                let owners = posteriors.of_column(owning, d);
+                let mut foretold = Foretold::new(model, &tables, d, whole(d));
                 (0..all.nrows()).filter(hidden).map(|n| (n, foretold.score(owners.row(n), all[[n, d]]))).collect()
             })
             .collect();
@@ -192,7 +207,7 @@ impl Split {
             rows[*n] += score;
         }
         let columns = columns.iter().map(|found| (found.len(), found.iter().map(|(_, score)| score).sum())).collect();
-        Ok(Scores { rows, columns })
+        Scores { rows, columns }
     }
 
     /// The entries that training sees with their owners under `model`, for as many rows as there is room for.

@@ -1,6 +1,6 @@
 //! What came out of comparing families.
 
-use super::{Kind, Refusal, Split, Trial};
+use super::{Kind, Refusal, Scores, Split, Trial};
 use crate::family::SharedFamily;
 use crate::model::Model;
 
@@ -31,6 +31,10 @@ pub struct Ranked {
     pub trainings: usize,
     /// Whether data cannot tell it from the first one.
     pub tied: bool,
+    /// How far it is behind the first one for each hidden entry if both are given the same posteriors (negative if it is before
+    /// it), and the standard error of that. `None` for families that do not tie, and where it was not asked for
+    /// ([`super::NoiseType::same_posteriors`]).
+    pub matched: Option<(f64, f64)>,
     /// The bound for a row of the entries that training saw.
     pub bound: f64,
     /// The Bayesian information criterion for a row, as a log-likelihood: larger is better. `None` if its density was
@@ -64,12 +68,12 @@ pub struct Ranking {
 }
 
 impl Ranking {
-    pub(super) fn new(trials: Vec<Trial>, refused: Vec<Refusal>, kind: Kind, split: &Split, h: usize) -> Ranking {
-        let best = super::first(&trials).unwrap_or(0);
+    pub(super) fn new(trials: &[Trial], refused: Vec<Refusal>, kind: Kind, split: &Split, h: usize) -> Ranking {
+        let best = super::first(trials).unwrap_or(0);
         let entries = trials[best].best.scores.entries();
         let first = (trials[best].best.scores.clone(), luck(&trials[best]));
         let mut ranked: Vec<Ranked> =
-            trials.into_iter().map(|trial| describe(trial, kind, split, (&first.0, first.1))).collect();
+            trials.iter().map(|trial| describe(trial, kind, split, (&first.0, first.1))).collect();
         // Patches are many beside the pixels of an image, so that causes explain noise, too, and the bound is highest for families
         // that suit what is left. Hidden pixels are not explained by anyone.
         let by_bic = split.overlap <= 1.0;
@@ -88,6 +92,22 @@ impl Ranking {
         Ranking { ranked, refused, kind, entries, h, by_bic }
     }
 
+    /// The trials that tie with the first one, in the order of the ranking.
+    pub(super) fn ties<'a>(&self, trials: &'a [Trial]) -> Vec<&'a Trial> {
+        let named = |one: &Ranked| trials.iter().find(|trial| trial.best.family.spec() == one.family.spec());
+        self.ranked.iter().filter(|one| one.tied).filter_map(named).collect()
+    }
+
+    /// Notes how far the ties `families` are behind the first of the ranking by `scores`, with the same posteriors for all.
+    pub(super) fn match_ties(&mut self, families: &[SharedFamily], scores: &[Scores]) {
+        let of = |one: &Ranked| {
+            let index = families.iter().position(|family| family.spec() == one.family.spec());
+            index.and_then(|index| scores.get(index))
+        };
+        let Some(first) = self.ranked.first().and_then(of) else { return };
+        self.ranked.iter_mut().for_each(|one| one.matched = of(one).map(|scores| first.lead(scores)));
+    }
+
     /// The first of the ranking.
     pub fn best(&self) -> &Ranked {
         &self.ranked[0]
@@ -100,12 +120,12 @@ impl Ranking {
         let ties: Vec<String> = self.ranked[1..].iter().filter(|one| one.tied).map(|one| one.family.spec()).collect();
         let next = self.ranked[1..].iter().find(|one| !one.tied);
         let lead = next.map(|next| {
-            let factor = (next.behind - best.behind).exp();
+            let (behind, error) = (next.behind - best.behind, next.error);
             format!(
                 "the next, {}, gives a hidden value {:.3} times less probability on average ({:.1} standard errors)",
                 next.family.spec(),
-                factor,
-                (next.behind - best.behind) / next.error.max(1e-12)
+                behind.exp(),
+                behind / error.max(1e-12)
             )
         });
         let mut text = format!("The noise looks like {name}");
@@ -137,13 +157,13 @@ impl Ranking {
     }
 }
 
-fn describe(trial: Trial, kind: Kind, split: &Split, (first, first_luck): (&super::Scores, f64)) -> Ranked {
+fn describe(trial: &Trial, kind: Kind, split: &Split, (first, first_luck): (&Scores, f64)) -> Ranked {
     let (behind, error) = first.lead(&trial.best.scores);
     let spread = spread(&trial.held_out);
     let evidence = EVIDENCE / first.entries().max(1) as f64;
-    let tied = behind <= (ERRORS * error).max(evidence).max(luck(&trial)).max(first_luck);
+    let tied = behind <= (ERRORS * error).max(evidence).max(luck(trial)).max(first_luck);
     let fit = &trial.best.fit;
-    let parameters = fit.model.parameter_count() + trial.candidate.searched();
+    let parameters = fit.model.parameter_count() + trial.candidate.taken_from_data();
     // patches overlap: each pixel is there several times, and must count once
     let rows = fit.weight / split.overlap;
     let bound = fit.log_likelihood / fit.weight;
@@ -155,13 +175,14 @@ fn describe(trial: Trial, kind: Kind, split: &Split, (first, first_luck): (&supe
         spread,
         trainings: trial.held_out.len(),
         tied,
+        matched: None,
         bound,
         bic,
         parameters,
         rows,
         bound_luck: luck_of(&trial.bounds, &trial.bounds),
-        family: trial.best.family,
-        model: trial.best.fit.model,
+        family: trial.best.family.clone(),
+        model: fit.model.clone(),
     }
 }
 

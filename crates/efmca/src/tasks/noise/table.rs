@@ -5,23 +5,27 @@
 //! training the whole model again: a few EM steps on that mixture, scored on the entries that were hidden. Columns are
 //! gone through until no family changes, and the whole model is trained between the sweeps.
 
+use std::ops::ControlFlow;
+
 use ndarray::{Array2, ArrayView2};
 use rayon::prelude::*;
 
 use super::candidates::{Candidate, Kind, Refusal, Values, candidates};
 use super::column::Given;
-use super::held_out::{Source, Split, rows_of};
+use super::held_out::{Source, rows_of};
 use super::ranking::{ERRORS, EVIDENCE, SLACK};
 use super::{NoiseType, Observer, Step};
 use crate::em::{Fit, Init, Owners};
 use crate::error::{Error, Result};
 use crate::family::SharedFamily;
-use crate::model::{Model, Tables};
+use crate::model::{Data, Model, Tables};
 
 /// Sweeps over all columns, at the most.
 const SWEEPS: usize = 3;
 /// Families of columns whose values are all equal: the first that has the value.
 const CONSTANT: [&str; 4] = ["bernoulli", "poisson", "exponential", "gaussian:var=1"];
+/// Threads for each of the columns that are worked on at a time; the candidates of a column are spread over them.
+const THREADS: usize = 4;
 /// Candidates of a column that later sweeps look at again.
 const KEPT: usize = 5;
 
@@ -95,7 +99,8 @@ impl Mixed {
         self
     }
 
-    /// Finds the families of `table`, and trains the model with them.
+    /// Finds the families of `table`, and trains the model with them. If `observer` asks to stop, columns keep the families that
+    /// they have then, and the model is trained no further; before every column has one it is [`Error::Stopped`].
     pub fn find(&self, table: ArrayView2<'_, f64>, observer: &mut Observer<'_>) -> Result<ColumnTypes> {
         self.noise.check()?;
         if table.is_empty() {
@@ -111,35 +116,38 @@ impl Mixed {
         let split = Source::Table(table).split(self.noise.hidden, self.noise.seed)?;
         let (shown, all) = (rows_of(&*split.shown), rows_of(&*split.whole));
         let mut slots = self.slots(&shown, &all)?;
-        let mut tell = |done: String, at: usize| {
-            let step = Step { done, trainings: (at, 2 * SWEEPS + 1) };
-            observer(&step).is_break()
-        };
+        let mut watch = Watch { observer, at: 0, all: (SWEEPS + 1) * (slots.len() + 1) + 1, stopped: false };
         // by itself, before there is a model
-        sweep(&mut slots, |d, slot| Given::by_itself(&shown, &all, d, slot.kind));
-        let mut model = self.train(&slots, &split, None)?.model;
-        let mut stopped = tell("families of single columns".into(), 1);
+        let done = sweep(&mut slots, &mut watch, |d, slot| Given::by_itself(&shown, &all, d, slot.kind));
+        if done < slots.len() {
+            return Err(Error::Stopped { what: "every column had a family".into() });
+        }
+        let mut model = self.train(&slots, &*split.seen, None, &mut watch)?.model;
+        watch.tell_of_training("families of single columns".into());
         let mut sweeps = 0;
-        while sweeps < SWEEPS && !stopped {
+        while sweeps < SWEEPS && !watch.stopped {
             sweeps += 1;
             let posteriors = Owners::new(&model, &*split.shown)?;
             let tables = Tables::new(&model);
             let before: Vec<String> = slots.iter().map(|slot| slot.family.spec()).collect();
-            sweep(&mut slots, |d, slot| {
+            sweep(&mut slots, &mut watch, |d, slot| {
                 let owners = posteriors.of_column(&tables, d);
                 Given::others(&shown, &all, d, slot.kind, owners, &model, &tables)
             });
+            // the last training has the families that were found until then
+            if watch.stopped {
+                break;
+            }
             let changed = slots.iter().zip(&before).filter(|(slot, before)| !same_name(&slot.family, before)).count();
-            model = self.train(&slots, &split, Some(&model))?.model;
-            stopped = tell(format!("sweep {sweeps}: {changed} columns changed"), 2 * sweeps + 1);
+            model = self.train(&slots, &*split.seen, Some(&model), &mut watch)?.model;
+            watch.tell_of_training(format!("sweep {sweeps}: {changed} columns changed"));
             if changed == 0 {
                 break;
             }
         }
-        let whole = slots.iter().any(|slot| slot.kind == Kind::Whole);
-        let held_out = split.scores(&model, whole)?.mean();
-        let em = self.noise.em(&table).families(slots.iter().map(|slot| slot.family.clone()).collect());
-        let fit = em.seed(self.noise.seed).init(Init::Posteriors(Box::new(model))).fit(&table)?;
+        // a column of whole numbers has probabilities, one of numbers with fractions densities
+        let held_out = split.scores_of_columns(&model, |d| slots[d].kind == Kind::Whole)?.mean();
+        let fit = self.train(&slots, &table, Some(&model), &mut watch)?;
         let columns = slots.into_iter().map(Slot::finish).collect();
         Ok(ColumnTypes { columns, fit, held_out, sweeps })
     }
@@ -185,13 +193,44 @@ impl Mixed {
             .collect()
     }
 
-    fn train(&self, slots: &[Slot], split: &Split, from: Option<&Model>) -> Result<Fit> {
+    /// Trains with the families of `slots`, from the posteriors of a model if there is one; an iteration and no more where
+    /// nobody wants to wait.
+    fn train(&self, slots: &[Slot], data: &dyn Data, from: Option<&Model>, watch: &mut Watch<'_, '_>) -> Result<Fit> {
         let families = slots.iter().map(|slot| slot.family.clone()).collect();
-        let em = self.noise.em(&*split.seen).families(families).seed(self.noise.seed);
-        match from {
-            Some(model) => em.init(Init::Posteriors(Box::new(model.clone()))).fit(&*split.seen),
-            None => em.fit(&*split.seen),
-        }
+        let em = self.noise.em(data).families(families).seed(self.noise.seed);
+        let em = match from {
+            Some(model) => em.init(Init::Posteriors(Box::new(model.clone()))),
+            None => em,
+        };
+        em.fit_watched(data, None, &mut |progress| {
+            let done = progress.map_or("training: starts".into(), |progress| {
+                format!("training: iteration {} of {}", progress.iteration, progress.iterations)
+            });
+            watch.tell(done, 0)
+        })
+    }
+}
+
+/// Tells an observer how far the work is, and remembers whether it asked to stop.
+struct Watch<'a, 'b> {
+    observer: &'a mut Observer<'b>,
+    at: usize,
+    all: usize,
+    stopped: bool,
+}
+
+impl Watch<'_, '_> {
+    /// `steps` more are done.
+    fn tell(&mut self, done: String, steps: usize) -> ControlFlow<()> {
+        self.at += steps;
+        // who asked once is not asked again
+        self.stopped = self.stopped || (self.observer)(&Step { done, trainings: (self.at, self.all) }).is_break();
+        if self.stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    /// A training is done; whether to go on is in `stopped`.
+    fn tell_of_training(&mut self, done: String) {
+        let _ = self.tell(done, 1);
     }
 }
 
@@ -200,12 +239,21 @@ fn same_name(family: &SharedFamily, spec: &str) -> bool {
     family.spec().split(':').next() == spec.split(':').next()
 }
 
-/// Tries the candidates of all columns, each with what is given about the column.
-fn sweep(slots: &mut [Slot], given: impl Fn(usize, &Slot) -> Given + Sync) {
-    slots.par_iter_mut().enumerate().for_each(|(d, slot)| {
-        let given = given(d, slot);
-        slot.choose(&given);
-    });
+/// Tries the candidates of all columns, each with what is given about the column, until `watch` asks to stop. A few columns
+/// are worked on at a time, so that it is asked often; what is found does not depend on how many. Returns how many are done.
+fn sweep(slots: &mut [Slot], watch: &mut Watch<'_, '_>, given: impl Fn(usize, &Slot) -> Given + Sync) -> usize {
+    let (columns, mut done) = (slots.len(), 0);
+    for slots in slots.chunks_mut(rayon::current_num_threads().div_ceil(THREADS)) {
+        slots.par_iter_mut().enumerate().for_each(|(index, slot)| {
+            let given = given(done + index, slot);
+            slot.choose(&given);
+        });
+        done += slots.len();
+        if watch.tell(format!("families of {done} of {columns} columns"), slots.len()).is_break() {
+            break;
+        }
+    }
+    done
 }
 
 impl Slot {
@@ -224,13 +272,12 @@ impl Slot {
             bic: f64,
             parameters: usize,
         }
-        let mut found: Vec<Found> = Vec::new();
-        for candidate in &self.candidates {
-            if let Some((family, scores, bic)) = given.try_family(candidate) {
-                let parameters = given.seen.owner.ncols() * family.l() + candidate.searched();
-                found.push(Found { candidate: candidate.clone(), family, scores, bic, parameters });
-            }
-        }
+        let tried = self.candidates.par_iter().map(|candidate| {
+            let (family, scores, bic) = given.try_family(candidate)?;
+            let parameters = given.seen.owner.ncols() * family.l() + candidate.taken_from_data();
+            Some(Found { candidate: candidate.clone(), family, scores, bic, parameters })
+        });
+        let mut found: Vec<Found> = tried.collect::<Vec<_>>().into_iter().flatten().collect();
         let mean = |scores: &[f64]| scores.iter().sum::<f64>() / scores.len().max(1) as f64;
         found.sort_by(|a, b| mean(&b.scores).total_cmp(&mean(&a.scores)));
         let Some(first) = found.first() else { return };

@@ -1,0 +1,32 @@
+//! Running the program, for the tests of all commands.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use assert_cmd::cargo::cargo_bin;
+
+/// The program in a folder of its own.
+pub(crate) fn efmca(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(cargo_bin!("efmca")).current_dir(folder).args(arguments).output().unwrap()
+}
+
+/// What the program wrote.
+pub(crate) fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// What a command that must succeed shows.
+pub(crate) fn succeeds(folder: &Path, arguments: &[&str]) -> String {
+    let output = efmca(folder, arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
+    text(&output.stdout)
+}
+
+/// The message of a command that is refused because of its input.
+pub(crate) fn refused(folder: &Path, arguments: &[&str]) -> String {
+    let output = efmca(folder, arguments);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}{}", text(&output.stdout), text(&output.stderr));
+    let message = text(&output.stderr);
+    assert!(message.starts_with("error: "), "{message}");
+    message
+}
