@@ -65,6 +65,6 @@ fn fields_are_learned_and_named() {
     let timed = run(folder.path(), &["--steps", "1", "--full"]);
     assert!(timed.status.success(), "{}", String::from_utf8_lossy(&timed.stderr));
     let page = std::fs::read_to_string(results.join("natural-full.md")).unwrap();
-    assert!(page.contains("CPU seconds of an EM step") && !page.contains("Gabor-like"), "{page}");
+    assert!(page.contains("CPU seconds of an EM step later") && !page.contains("Gabor-like"), "{page}");
     assert!(!results.join("natural-full-means.png").exists());
 }

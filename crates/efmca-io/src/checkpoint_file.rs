@@ -20,7 +20,7 @@ use serde_json::{Map, Value, json};
 use crate::IoError;
 use crate::error::hint_for_reading;
 use crate::model_file::{METADATA_KEY, numbers};
-use crate::write::hint_for;
+use crate::write::{create_folder_of, hint_for};
 
 /// What the metadata calls itself.
 const FORMAT: &str = "efmca-checkpoint";
@@ -102,13 +102,7 @@ pub fn write_checkpoint(
 fn write_pieces(path: &Path, metadata: &str, pieces: &[Piece<'_>]) -> Result<(), IoError> {
     let failed =
         |source: std::io::Error| IoError::Write { path: path.to_path_buf(), hint: hint_for(source.kind()), source };
-    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        std::fs::create_dir_all(folder).map_err(|source| IoError::CreateFolder {
-            path: folder.to_path_buf(),
-            hint: hint_for(source.kind()),
-            source,
-        })?;
-    }
+    create_folder_of(path)?;
     let part = part_of(path);
     let written = write_to(&part, metadata, pieces).and_then(|()| std::fs::rename(&part, path));
     if written.is_err() {

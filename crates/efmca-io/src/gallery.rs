@@ -37,7 +37,7 @@ pub struct Gallery<'a> {
     data: &'a dyn Data,
     /// Rows, columns and channels of a patch.
     patch: Option<[usize; 3]>,
-    /// Causes, the most active first.
+    /// Causes that some data point uses, the most active first.
     order: Vec<usize>,
     parameters: Vec<Parameter>,
 }
@@ -49,12 +49,15 @@ impl<'a> Gallery<'a> {
         let pi = fit.model.pi();
         let mut order: Vec<usize> = (0..pi.len()).collect();
         order.sort_by(|a, b| pi[*b].total_cmp(&pi[*a]));
-        let parameters = parameters(&fit.model, &order);
+        // a field that no data point uses is as it started, or rounding, and would be shown as large as the others
+        let used = order.iter().take_while(|h| pi[**h] * fit.weight >= 1.0).count().max(1);
+        let unused = order.split_off(used).len();
+        let parameters = parameters(&fit.model, &order, unused);
         let patch = patch.filter(|patch| patch.iter().product::<usize>() == fit.model.d());
         Self { fit, data, patch, order, parameters }
     }
 
-    /// Causes, the most active first: the order in which they are numbered.
+    /// Causes that are used, the most active first: the order in which they are numbered.
     pub fn order(&self) -> &[usize] {
         &self.order
     }
@@ -201,7 +204,7 @@ impl<'a> Gallery<'a> {
 }
 
 /// The means, and the other parameters of the family as people know them.
-fn parameters(model: &Model, order: &[usize]) -> Vec<Parameter> {
+fn parameters(model: &Model, order: &[usize], unused: usize) -> Vec<Parameter> {
     let rows = order.len() + 1;
     let columns = model.columns();
     // the background is the last of the model's profiles and the first that is shown
@@ -214,11 +217,16 @@ fn parameters(model: &Model, order: &[usize]) -> Vec<Parameter> {
     };
     let field =
         |of: &dyn Fn(usize, &[f64]) -> f64| Array2::from_shape_fn((rows, model.d()), |(row, d)| of(d, &w(row, d)));
+    let titled = |name: &str| match unused {
+        0 => name.to_owned(),
+        1 => format!("{name} (one cause is not used and left out)"),
+        more => format!("{name} ({more} causes are not used and left out)"),
+    };
     let means = field(&|d, w| columns.family(d).f(w));
-    let mut found = vec![Parameter { file: "means".into(), title: "Means".into(), fields: means, deviations: false }];
+    let mut found = vec![Parameter { file: "means".into(), title: titled("Means"), fields: means, deviations: false }];
     if model.spreads().is_some() {
         let fields = field(&|d, w| columns.family(d).spread(w).unwrap_or(f64::NAN));
-        let title = "Standard deviations".into();
+        let title = titled("Standard deviations");
         found.push(Parameter { file: "deviations".into(), title, fields, deviations: true });
         return found;
     }
@@ -233,7 +241,7 @@ fn parameters(model: &Model, order: &[usize]) -> Vec<Parameter> {
                 .unwrap_or(f64::NAN)
         });
         let file = name.name.replace(|letter: char| !letter.is_ascii_alphanumeric(), "-");
-        let title = format!("Parameter: {}", name.name);
+        let title = titled(&format!("Parameter: {}", name.name));
         found.push(Parameter { file, title, fields, deviations: true });
     }
     found

@@ -28,18 +28,22 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), IoError> {
     if path.is_dir() {
         return Err(failed(ErrorKind::IsADirectory.into()));
     }
-    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        std::fs::create_dir_all(folder).map_err(|source| IoError::CreateFolder {
-            path: folder.to_path_buf(),
-            hint: hint_for(source.kind()),
-            source,
-        })?;
-    }
+    create_folder_of(path)?;
     let mut file = AtomicWriteFile::open(path).map_err(failed)?;
     file.write_all(bytes).map_err(failed)?;
     file.flush().map_err(failed)?;
     // `commit` syncs the file to the disk before it renames it.
     file.commit().map_err(failed)
+}
+
+/// Makes the folder that a file is to be in, if it is not there.
+pub(crate) fn create_folder_of(path: &Path) -> Result<(), IoError> {
+    let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) else { return Ok(()) };
+    std::fs::create_dir_all(folder).map_err(|source| IoError::CreateFolder {
+        path: folder.to_path_buf(),
+        hint: hint_for(source.kind()),
+        source,
+    })
 }
 
 /// What a user can do about an error of this kind.

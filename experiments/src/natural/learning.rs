@@ -78,15 +78,8 @@ pub(super) fn learned(settings: &Settings) -> Done<Learned> {
         times.get(times.len() / 2).copied().unwrap_or(f64::NAN)
     };
     let (step_cpu, step_wall) = (middle(cpu), middle(wall));
-    let times = Times {
-        patches,
-        // the first step also checks the data, finds clusters and fills the sets
-        start: (first - step_cpu).max(0.0),
-        step_cpu,
-        step_wall,
-        cpu: start.elapsed().as_secs_f64(),
-        megabytes: peak_memory(),
-    };
+    let times =
+        Times { patches, first, step_cpu, step_wall, cpu: start.elapsed().as_secs_f64(), megabytes: peak_memory() };
     Ok(Learned { fit, rows, images: count, times })
 }
 

@@ -105,9 +105,9 @@ struct Size {
 /// What a run took.
 #[derive(Debug, Clone, Serialize)]
 struct Times {
-    /// CPU seconds of reading, drawing and whitening, and of checking data, clusters and first states.
+    /// CPU seconds of reading, drawing and whitening, and of the first EM step with all that comes before it.
     patches: f64,
-    start: f64,
+    first: f64,
     /// CPU and wall seconds of an EM step, the middle one.
     step_cpu: f64,
     step_wall: f64,
@@ -122,6 +122,8 @@ struct Found {
     size: Size,
     images: usize,
     times: Times,
+    /// Causes that are used by a patch at least.
+    used: usize,
     /// The bound a patch after training, and the mean number of active causes in the best state.
     bound: f64,
     active: f64,
@@ -139,6 +141,7 @@ pub(crate) fn run(settings: &Settings, out: &Path) -> Done<()> {
     let mut found = Found {
         size,
         images: learned.images,
+        used: fit.model.pi().iter().filter(|pi| **pi * fit.weight >= 1.0).count(),
         times: learned.times.clone(),
         bound: fit.log_likelihood / fit.weight,
         active: learned.active(),
@@ -150,8 +153,9 @@ pub(crate) fn run(settings: &Settings, out: &Path) -> Done<()> {
     if settings.steps.is_none() {
         let gallery = Gallery::new(fit, &learned.rows, Some([size.patch, size.patch, 1]));
         let means = fit.model.means();
-        let fields: Vec<Array2<f64>> = (gallery.order().iter())
-            .map(|h| Array2::from_shape_fn((size.patch, size.patch), |(y, x)| means[[*h, y * size.patch + x]]))
+        // all of them: causes that are not used count as neither
+        let fields: Vec<Array2<f64>> = (0..fit.model.h())
+            .map(|h| Array2::from_shape_fn((size.patch, size.patch), |(y, x)| means[[h, y * size.patch + x]]))
             .collect();
         let shapes: Vec<Shape> = fields.par_iter().map(|field| Shape::of(field.view())).collect();
         let gabors = shapes.iter().filter(|shape| shape.kind == Kind::Gabor).count();

@@ -25,17 +25,19 @@ pub(super) fn markdown(settings: &Settings, found: &Found) -> String {
     // writing to a string cannot fail, here and below
     let _ = write!(
         page,
-        "| | |\n| --- | ---: |\n| CPU seconds to draw and whiten patches | {:.1} |\n| CPU seconds of the start (checks, clusters, \
-         first sets) | {:.1} |\n| CPU seconds of an EM step | {:.1} |\n| wall seconds of an EM step | {:.1} |\n| start-up in EM steps \
-         | {:.2} |\n| CPU seconds in all | {:.0} |\n| peak memory, MB | {:.0} |\n| bound a patch | {:.2} |\n| active causes in the best \
+        "| | |\n| --- | ---: |\n| CPU seconds to draw and whiten patches | {:.1} |\n| CPU seconds of the first EM step, with \
+         checks, clusters and first sets | {:.1} |\n| CPU seconds of an EM step later | {:.1} |\n| its wall seconds | {:.1} |\n| all until \
+         the end of the first step, in later steps | {:.2} |\n| CPU seconds in all | {:.0} |\n| peak memory, MB | {:.0} |\n| causes that are used | {} of {} |\n| bound a patch | {:.2} |\n| active causes in the best \
          state of a patch | {:.2} |\n",
         times.patches,
-        times.start,
+        times.first,
         times.step_cpu,
         times.step_wall,
-        (times.patches + times.start) / times.step_cpu,
+        (times.patches + times.first) / times.step_cpu,
         times.cpu,
         times.megabytes,
+        found.used,
+        size.components,
         found.bound,
         found.active,
     );
@@ -49,7 +51,7 @@ fn shapes(page: &mut String, name: &str, summary: &Summary, found: &Found) {
     let _ = write!(
         page,
         "\n## What the means look like\n\n![Means]({name}-means.png)\n\nA Gabor function and a globular field (a blob, or centre and \
-         surround) were fitted to every mean. A field is Gabor-like or globular if R² of the fit is above the threshold and the \
+         surround) were fitted to every mean, used or not. A field is Gabor-like or globular if R² of the fit is above the threshold and the \
          form covers less than {:.0} % of the patch; of noise that was blurred by a pixel and more, 0 to 9 % pass at {THRESHOLD}.\n\n\
          | R² above | Gabor-like | globular | together | neither | as good a fit, but not local |\n\
          | ---: | ---: | ---: | ---: | ---: | ---: |\n",
