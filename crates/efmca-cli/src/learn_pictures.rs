@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use efmca::family::checked_phi;
 use efmca::{Fit, Model};
 use efmca_io::{
-    ActiveCause, CaptionedPicture, Dictionary, Drawing, Encoding, Field, Figure, Line, Report, ReportSection,
+    ActiveCause, CaptionedPicture, Dictionary, Drawing, Encoding, Field, Figure, IoError, Line, Report, ReportSection,
     encodings, write_atomically,
 };
 use ndarray::{Array2, Array3};
@@ -83,16 +83,25 @@ impl<'a> Gallery<'a> {
         self.fit.history.iter().map(|step| step.bound / self.fit.weight).collect()
     }
 
-    /// Writes each picture as PNG and SVG; returns the PNG files.
-    pub(crate) fn write(&self, folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+    /// Writes each picture as PNG and SVG; returns the PNG files. One that is too large for PNG (ten thousands of causes)
+    /// is told to `warn` and left out, since the model is what the run was made for.
+    pub(crate) fn write(&self, folder: &Path, warn: &mut dyn FnMut(&str)) -> Result<Vec<PathBuf>, Failure> {
         let mut written = Vec::new();
         for (name, _, drawing) in self.drawings()? {
-            let zoom = if name == "bound" { 2 } else { 1 };
-            let path = folder.join(format!("{name}.png"));
-            write_atomically(&path, &drawing.to_png(zoom).map_err(Failure::work)?).map_err(Failure::work)?;
             let svg = drawing.to_svg().map_err(Failure::work)?;
             write_atomically(&folder.join(format!("{name}.svg")), svg.as_bytes()).map_err(Failure::work)?;
-            written.push(path);
+            let zoom = if name == "bound" { 2 } else { 1 };
+            let path = folder.join(format!("{name}.png"));
+            match drawing.to_png(zoom) {
+                Ok(png) => {
+                    write_atomically(&path, &png).map_err(Failure::work)?;
+                    written.push(path);
+                }
+                Err(IoError::PictureTooLarge { width, height, .. }) => {
+                    warn(&format!("{} is left out, since it would have {width} x {height} pixels", path.display()));
+                }
+                Err(other) => return Err(Failure::work(other)),
+            }
         }
         Ok(written)
     }
@@ -101,7 +110,10 @@ impl<'a> Gallery<'a> {
     pub(crate) fn write_report(&self, path: &Path, settings: &[(String, String)]) -> Result<(), Failure> {
         let mut sections = Vec::new();
         for (name, title, drawing) in self.drawings()?.into_iter().filter(|(name, ..)| name != "bound") {
-            let picture = drawing.to_picture(1).map_err(Failure::work)?;
+            let picture = match drawing.to_picture(1) {
+                Err(IoError::PictureTooLarge { .. }) => continue,
+                picture => picture.map_err(Failure::work)?,
+            };
             let caption = format!("{name}.png, {name}.svg");
             let pictures = vec![CaptionedPicture::new(caption, picture)];
             sections.push(ReportSection { heading: title, text: String::new(), pictures });

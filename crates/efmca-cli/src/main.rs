@@ -15,6 +15,7 @@ mod input;
 mod learn;
 mod learn_args;
 mod learn_data;
+mod learn_files;
 mod learn_pictures;
 mod model_args;
 mod model_causes;
