@@ -105,7 +105,9 @@ fn left_run(path: &Path, points: &Points) -> Result<Option<Checkpoint>, Failure>
     if !path.exists() {
         return Ok(None);
     }
-    let (left, note) = read_checkpoint(path).map_err(Failure::input)?;
+    let (left, note) = read_checkpoint(path).map_err(|error| {
+        Failure::input(format!("{error}; --force instead of --resume replaces it, another --out-dir keeps it"))
+    })?;
     // whether they are rows comes first, since the other settings depend on it
     let names = points.settings.as_object().into_iter().flat_map(|settings| settings.keys()).map(String::as_str);
     for name in std::iter::once("rows").chain(names) {

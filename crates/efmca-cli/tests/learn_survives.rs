@@ -14,26 +14,27 @@ use efmca_io::image_file::{WriteOptions, write};
 use efmca_io::read_checkpoint;
 use ndarray::Array4;
 
-/// A run of a few seconds that writes a checkpoint after each of its iterations.
-const RUN: [&str; 16] = [
+/// A run of two or three seconds that writes a checkpoint after each of its iterations.
+const RUN: [&str; 13] = [
     "learn",
     "a.png",
     "b.png",
     "--patch",
     "8",
     "--patches",
-    "6000",
+    "2000",
     "--components",
-    "40",
+    "30",
     "--states",
-    "20",
-    "--iterations",
-    "25",
-    "--checkpoint-every",
-    "1",
+    "12",
+    "--checkpoint-every=1",
     "--threads=2",
 ];
 const ITERATIONS: usize = 25;
+/// Where nothing has to happen at the right moment.
+const FEW: usize = 5;
+/// About as long as writing a checkpoint takes.
+const WRITING: Duration = Duration::from_millis(3);
 /// A run that waits longer than this for something does not go on any more.
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -42,14 +43,15 @@ fn text(bytes: &[u8]) -> String {
 }
 
 /// The program, started and not waited for.
-fn started(folder: &Path, out: &str, more: &[&str]) -> Child {
+fn started(folder: &Path, out: &str, iterations: usize, more: &[&str]) -> Child {
     let mut command = Command::new(cargo_bin!("efmca"));
     command.current_dir(folder).args(RUN).args(["--out-dir", out]).args(more);
+    command.args(["--iterations", &iterations.to_string()]);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-fn run(folder: &Path, out: &str, more: &[&str]) -> Output {
-    started(folder, out, more).wait_with_output().unwrap()
+fn run(folder: &Path, out: &str, iterations: usize, more: &[&str]) -> Output {
+    started(folder, out, iterations, more).wait_with_output().unwrap()
 }
 
 /// Numbers that are the same in every run of the test.
@@ -129,19 +131,21 @@ enum Moment {
     StartUp,
     /// Some time after a new checkpoint, up to three iterations later.
     Training,
+    /// While a checkpoint is written.
+    Checkpoint,
     /// While pictures and the report are written.
     Pictures,
 }
 
 #[test]
 fn a_run_that_is_killed_twenty_times_ends_as_one_that_is_not() {
-    use Moment::{Pictures as P, StartUp as S, Training as T};
+    use Moment::{Checkpoint as C, Pictures as P, StartUp as S, Training as T};
     let folder = folder_with_images();
     let path = folder.path();
     // one run that is left alone, and how long its parts take
     let (checkpoint, model_file) = (path.join("whole/checkpoint.safetensors"), path.join("whole/model.safetensors"));
     let start = Instant::now();
-    let mut child = started(path, "whole", &["--resume"]);
+    let mut child = started(path, "whole", ITERATIONS, &["--resume"]);
     assert!(watched(&mut child, || checkpoint.exists()));
     let start_up = start.elapsed();
     assert!(watched(&mut child, || model_file.exists()));
@@ -152,7 +156,7 @@ fn a_run_that_is_killed_twenty_times_ends_as_one_that_is_not() {
     let (whole, files) = (model(path, "whole"), names(&path.join("whole")));
     assert_eq!(iterations_done(path, "whole"), Some(ITERATIONS));
 
-    let moments = [S, T, T, S, T, T, S, T, T, S, T, T, P, S, P, P, S, P, P, P];
+    let moments = [S, T, C, S, C, T, C, S, T, C, T, S, C, T, P, S, P, P, P, P];
     let mut numbers = Numbers(3);
     let (mut kills, mut lives, mut round, mut resumed) = (0, 0, 0, 0);
     let mut done = None;
@@ -162,13 +166,18 @@ fn a_run_that_is_killed_twenty_times_ends_as_one_that_is_not() {
         let out = format!("killed{round}");
         let checkpoint = path.join(&out).join("checkpoint.safetensors");
         let model_file = path.join(&out).join("model.safetensors");
-        let before = (version(&checkpoint), version(&model_file));
-        let mut child = started(path, &out, &["--resume"]);
+        let part = path.join(&out).join("checkpoint.safetensors.part");
+        let before = (version(&checkpoint), version(&model_file), version(&part));
+        let mut child = started(path, &out, ITERATIONS, &["--resume"]);
         let longest = match moments[kills] {
             S => start_up,
             T => {
                 watched(&mut child, || version(&checkpoint) != before.0);
                 training * 3 / ITERATIONS as u32
+            }
+            C => {
+                watched(&mut child, || version(&part).is_some_and(|found| before.2 != Some(found)));
+                WRITING
             }
             P => {
                 watched(&mut child, || version(&model_file) != before.1);
@@ -200,9 +209,9 @@ fn a_run_that_is_killed_twenty_times_ends_as_one_that_is_not() {
             }
         }
     }
-    assert!(resumed >= 5, "only {resumed} runs went on with what one before them had left");
+    assert!(resumed >= 3, "only {resumed} runs went on with what one before them had left");
     let out = format!("killed{round}");
-    let output = run(path, &out, &["--resume"]);
+    let output = run(path, &out, ITERATIONS, &["--resume"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert!(model(path, &out) == whole, "the model is another one");
     assert_eq!(names(&path.join(&out)), files, "other files than those of a run that was left alone");
@@ -212,7 +221,7 @@ fn a_run_that_is_killed_twenty_times_ends_as_one_that_is_not() {
 fn ctrl_c_finishes_the_step_and_the_run_can_be_gone_on_with() {
     let folder = folder_with_images();
     let path = folder.path();
-    let mut child = started(path, "stopped", &[]);
+    let mut child = started(path, "stopped", ITERATIONS, &[]);
     let checkpoint = path.join("stopped/checkpoint.safetensors");
     assert!(watched(&mut child, || checkpoint.exists()));
     let asked = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
@@ -226,13 +235,13 @@ fn ctrl_c_finishes_the_step_and_the_run_can_be_gone_on_with() {
     assert!(text(&output.stdout).contains(&format!("stopped after iteration {done}:")), "{}", text(&output.stdout));
     efmca_io::read_model_file(&path.join("stopped/model.safetensors")).unwrap();
 
-    let output = run(path, "stopped", &["--resume"]);
+    let output = run(path, "stopped", ITERATIONS, &["--resume"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert!(text(&output.stdout).contains(&format!("going on after iteration {done}")), "{}", text(&output.stdout));
-    assert!(run(path, "whole", &[]).status.success());
+    assert!(run(path, "whole", ITERATIONS, &[]).status.success());
     assert!(model(path, "stopped") == model(path, "whole"));
     // a run that has ended stays as it is
-    let output = run(path, "stopped", &["--resume"]);
+    let output = run(path, "stopped", ITERATIONS, &["--resume"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert!(model(path, "stopped") == model(path, "whole"));
 }
@@ -241,14 +250,13 @@ fn ctrl_c_finishes_the_step_and_the_run_can_be_gone_on_with() {
 fn a_checkpoint_that_cannot_be_written_does_not_end_the_run() {
     let folder = folder_with_images();
     let path = folder.path();
-    let few = ["--seed", "4"];
-    assert!(run(path, "whole", &few).status.success());
+    assert!(run(path, "whole", FEW, &[]).status.success());
     // a folder is where the bytes should go
     std::fs::create_dir_all(path.join("blocked/checkpoint.safetensors.part")).unwrap();
-    let output = run(path, "blocked", &few);
+    let output = run(path, "blocked", FEW, &[]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let said = text(&output.stderr);
-    assert_eq!(said.matches("warning: training goes on without this checkpoint").count(), ITERATIONS, "{said}");
+    assert_eq!(said.matches("warning: training goes on without this checkpoint").count(), FEW, "{said}");
     assert!(said.contains("blocked/checkpoint.safetensors"), "{said}");
     assert!(!path.join("blocked/checkpoint.safetensors").exists());
     assert!(model(path, "blocked") == model(path, "whole"));
@@ -258,7 +266,7 @@ fn a_checkpoint_that_cannot_be_written_does_not_end_the_run() {
 fn a_folder_that_is_lost_for_a_while_does_not_end_the_run() {
     let folder = folder_with_images();
     let path = folder.path();
-    let mut child = started(path, "lost", &[]);
+    let mut child = started(path, "lost", ITERATIONS, &[]);
     assert!(watched(&mut child, || path.join("lost/checkpoint.safetensors").exists()));
     std::fs::rename(path.join("lost"), path.join("away")).unwrap();
     // a run that is quick has made the folder again already
@@ -274,7 +282,7 @@ fn a_folder_that_is_lost_for_a_while_does_not_end_the_run() {
     let mut rest = String::new();
     lines.read_to_string(&mut rest).unwrap();
     assert!(child.wait().unwrap().success(), "{rest}");
-    assert!(run(path, "whole", &[]).status.success());
+    assert!(run(path, "whole", ITERATIONS, &[]).status.success());
     assert!(model(path, "lost") == model(path, "whole"));
     assert_eq!(iterations_done(path, "lost"), Some(ITERATIONS));
 }
@@ -287,10 +295,10 @@ fn a_full_disk_is_reported_and_the_next_checkpoint_is_tried() {
     std::fs::create_dir(path.join("full")).unwrap();
     // a device that is always full; the link goes with the first attempt
     std::os::unix::fs::symlink("/dev/full", path.join("full/checkpoint.safetensors.part")).unwrap();
-    let output = run(path, "full", &[]);
+    let output = run(path, "full", FEW, &[]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let said = text(&output.stderr);
     assert_eq!(said.matches("warning: ").count(), 1, "{said}");
     assert!(said.contains("free some space"), "{said}");
-    assert_eq!(iterations_done(path, "full"), Some(ITERATIONS));
+    assert_eq!(iterations_done(path, "full"), Some(FEW));
 }
