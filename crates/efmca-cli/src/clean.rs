@@ -12,7 +12,7 @@ use efmca_io::image_file::{
     Format, ImageFile, ReadOptions, ValueScale, WriteOptions, Written, check_holds, check_place, check_writable,
     default_sample, read, read_mask, rounding_cost, write,
 };
-use efmca_io::{read_model, write_model};
+use efmca_io::{read_model_file, write_model};
 use ndarray::{Array4, ArrayView4, Axis};
 
 use crate::clean_args::{ApplyArgs, DenoiseArgs, FileArgs, InpaintArgs, LearnArgs};
@@ -154,7 +154,15 @@ fn causes_by_hidden_pixels(
 pub(crate) fn apply(args: &ApplyArgs) -> Result<(), Failure> {
     set_threads(args.threads)?;
     let files = &args.files;
-    let model = read_model(&args.model).map_err(Failure::input)?;
+    let file = read_model_file(&args.model).map_err(Failure::input)?;
+    if file.whitening.is_some() {
+        return Err(Failure::input(format!(
+            "{}: it was learned from whitened patches, and so it is no model of images as they are; use one of efmca denoise \
+             --save-model, or of efmca learn --whiten none",
+            args.model.display()
+        )));
+    }
+    let model = file.model;
     let family = family_of(&model, &args.model)?;
     check_outputs(files, None)?;
     let noisy = read_noisy(files, &family)?;

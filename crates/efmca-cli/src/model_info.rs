@@ -60,7 +60,13 @@ fn as_text(file: &ModelFile, path: &str, bytes: u64) -> Vec<String> {
         ("parameters", model.parameter_count().to_string()),
         ("active in a row", format!("{:.2} causes on average", model.pi().sum())),
     ];
-    let mut lines: Vec<String> = items.into_iter().map(|(what, value)| format!("{what:<17}{value}")).collect();
+    let patch = file.patch.map(|[rows, columns, channels]| {
+        let colour = if channels == 1 { String::new() } else { format!(", {channels} channels") };
+        ("patches", format!("{rows} x {columns} pixels{colour}"))
+    });
+    let whitening = file.whitening.as_ref().map(|_| ("whitening", "ZCA, before the model sees a row".to_owned()));
+    let items = items.into_iter().chain(patch).chain(whitening);
+    let mut lines: Vec<String> = items.map(|(what, value)| format!("{what:<17}{value}")).collect();
     lines.push(match model.h() > CAUSES {
         true => format!("probability to be active, the {CAUSES} most active causes"),
         false => "probability to be active".to_owned(),
@@ -128,6 +134,8 @@ fn as_json(file: &ModelFile, path: &str, bytes: u64) -> Value {
         "superposition": superposition(model.superposition()),
         "parameters": model.parameter_count(),
         "pi": model.pi().to_vec(),
+        "patch": file.patch,
+        "whitened": file.whitening.is_some(),
     })
 }
 

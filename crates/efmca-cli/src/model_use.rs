@@ -37,7 +37,24 @@ impl Both {
         }
         let file = read_model_file(&args.model).map_err(Failure::input)?;
         let table = read_table(&args.input, &args.table.options()).map_err(Failure::input)?;
-        let matched = matched(&file, &table, &args.input)?;
+        let mut matched = matched(&file, &table, &args.input)?;
+        if let Some(whitening) = &file.whitening {
+            // a missing value would be in all columns afterwards
+            if let Some(row) = matched.values.rows().into_iter().position(|row| row.iter().any(|value| value.is_nan()))
+            {
+                return Err(Failure::input(format!(
+                    "{}: row {} has a missing value, and the model is of whitened rows, which cannot have any; leave such \
+                     rows out, or learn with --whiten none",
+                    args.input.display(),
+                    row + 1
+                )));
+            }
+            matched.values.rows_mut().into_iter().for_each(|mut row| {
+                let white = whitening.apply(row.view());
+                row.assign(&white);
+            });
+            matched.remarks.push("its rows are whitened, as those were that the model was learned from".into());
+        }
         Ok(Self { names: names_of(&file), file, table, matched })
     }
 
@@ -146,7 +163,14 @@ pub(crate) fn sample(args: &SampleArgs) -> Result<(), Failure> {
             MOST_BYTES / width
         )));
     }
-    let drawn = file.model.sample(args.rows, args.seed);
+    let mut drawn = file.model.sample(args.rows, args.seed);
+    if let Some(whitening) = &file.whitening {
+        // rows as the data had them
+        drawn.y.rows_mut().into_iter().for_each(|mut row| {
+            let before = whitening.undo(row.view());
+            row.assign(&before);
+        });
+    }
     let names = names_of(&file);
     if let Some(path) = &args.causes {
         write_table(path, &cause_names(file.model.h()), drawn.s.view(), args.force).map_err(Failure::work)?;
