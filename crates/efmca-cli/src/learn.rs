@@ -40,6 +40,9 @@ pub(crate) fn learn(args: &FeatureArgs) -> Result<(), Failure> {
     let left = if args.resume { left_run(&files.checkpoint, &points)? } else { None };
     files.clear(args)?;
     screen.say(&match &left {
+        Some(left) if left.history.len() == learner.iterations => {
+            format!("{}: all {} iterations are done, and pictures are made again", points.words, learner.iterations)
+        }
         Some(left) => format!("{}: going on after iteration {}", points.words, left.history.len()),
         None if args.resume => format!("{}: there is no checkpoint yet, so this is a new run", points.words),
         None => points.words.clone(),

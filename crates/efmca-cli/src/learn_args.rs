@@ -30,7 +30,8 @@ pub(crate) struct FeatureArgs {
     /// Writes a checkpoint after every so many iterations and after the last one; 0 writes none.
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) checkpoint_every: usize,
-    /// Goes on from the checkpoint in DIR, with the same data and settings; starts anew if there is none yet.
+    /// Goes on from the checkpoint in DIR, with the same data and settings (the number of iterations, too); starts anew if
+    /// there is none yet.
     #[arg(long)]
     pub(crate) resume: bool,
     /// Threads; all processors without it. The result is the same for any number.
@@ -60,7 +61,8 @@ pub(crate) struct DataArgs {
     /// IMAGES is one NPY file whose rows are the data points; it is read from the disk as it is needed.
     #[arg(long, conflicts_with_all = ["patches", "axes"])]
     pub(crate) rows: bool,
-    /// Rows and columns of a patch, as 20 or 16x24; with --rows, what the columns are pixels of (default: 12 without --rows).
+    /// Rows and columns of a patch, as 20 or 16x24; with --rows, the patch whose pixels the columns are (default: 12, and
+    /// no patch with --rows).
     #[arg(long, value_name = "SIZE", value_parser = patch_size)]
     pub(crate) patch: Option<(usize, usize)>,
     /// How many patches to draw at random places; all of them if there are fewer.
@@ -109,7 +111,7 @@ pub(crate) struct LearningArgs {
     /// Where means start: clusters of similar data points, or single ones mixed with the average.
     #[arg(long, value_enum, default_value_t = Start::Clusters, value_name = "START")]
     pub(crate) start: Start,
-    /// The first standard deviation of causes in those of the data.
+    /// The first standard deviations of causes, as a multiple of those of the data.
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
     pub(crate) spread: f64,
     /// Draws the first priors from this range, as 0.1,0.5 (the paper's); without it they are equal and small.

@@ -157,10 +157,10 @@ fn patches(args: &FeatureArgs, share: Option<f64>, family: &SharedFamily) -> Res
         )));
     }
     if drawn.incomplete() > 0 {
-        remarks.push(format!("{} patches with missing pixels were left out", drawn.incomplete()));
+        remarks.push(format!("patches with missing pixels were left out: {}", drawn.incomplete()));
     }
     if drawn.n() < args.data.patches {
-        remarks.push(format!("there are {} patches, fewer than the {} asked for", drawn.n(), args.data.patches));
+        remarks.push(format!("there are fewer patches than the {} asked for: {}", args.data.patches, drawn.n()));
     }
     let (rows, columns, channels) = (patch.0, patch.1, drawn.channels());
     let many = if count == 1 { "1 image".to_owned() } else { format!("{count} images") };

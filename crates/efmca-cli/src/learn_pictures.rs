@@ -47,8 +47,9 @@ impl<'a> Gallery<'a> {
         Self { fit, points, order, parameters }
     }
 
-    /// Draws everything: names of files, titles and drawings. Without patches there is only the curve.
-    fn drawings(&self) -> Result<Vec<(String, String, Drawing)>, Failure> {
+    /// Draws everything: names of files, titles and drawings. Without patches there is only the curve. What is too large
+    /// (ten thousands of causes) is told to `warn` and left out, since the model is what the run was made for.
+    fn drawings(&self, warn: &mut dyn FnMut(&str)) -> Result<Vec<(String, String, Drawing)>, Failure> {
         let mut all = Vec::new();
         if let Some(patch) = self.points.patch {
             let pi = || std::iter::once(1.0).chain(self.order.iter().map(|h| self.fit.model.pi()[*h]));
@@ -60,8 +61,14 @@ impl<'a> Gallery<'a> {
                     true => Dictionary::deviations(&parameter.title, fields),
                     false => Dictionary::means(&parameter.title, fields),
                 };
-                let drawing = dictionary.priors(pi()).background_first().draw().map_err(Failure::work)?;
-                all.push((parameter.file.clone(), parameter.title.clone(), drawing));
+                match dictionary.priors(pi()).background_first().draw() {
+                    Ok(drawing) => all.push((parameter.file.clone(), parameter.title.clone(), drawing)),
+                    Err(IoError::PictureTooLarge { width, height, .. }) => warn(&format!(
+                        "{}.png and {0}.svg are left out, since they would have {width} x {height} pixels",
+                        parameter.file
+                    )),
+                    Err(other) => return Err(Failure::work(other)),
+                }
             }
             if let Some(drawing) = self.encoding(patch)? {
                 all.push(("encoding".into(), "How data points are encoded".into(), drawing));
@@ -83,25 +90,16 @@ impl<'a> Gallery<'a> {
         self.fit.history.iter().map(|step| step.bound / self.fit.weight).collect()
     }
 
-    /// Writes each picture as PNG and SVG; returns the PNG files. One that is too large for PNG (ten thousands of causes)
-    /// is told to `warn` and left out, since the model is what the run was made for.
+    /// Writes each picture as PNG and SVG; returns the PNG files.
     pub(crate) fn write(&self, folder: &Path, warn: &mut dyn FnMut(&str)) -> Result<Vec<PathBuf>, Failure> {
         let mut written = Vec::new();
-        for (name, _, drawing) in self.drawings()? {
-            let svg = drawing.to_svg().map_err(Failure::work)?;
-            write_atomically(&folder.join(format!("{name}.svg")), svg.as_bytes()).map_err(Failure::work)?;
+        for (name, _, drawing) in self.drawings(warn)? {
             let zoom = if name == "bound" { 2 } else { 1 };
             let path = folder.join(format!("{name}.png"));
-            match drawing.to_png(zoom) {
-                Ok(png) => {
-                    write_atomically(&path, &png).map_err(Failure::work)?;
-                    written.push(path);
-                }
-                Err(IoError::PictureTooLarge { width, height, .. }) => {
-                    warn(&format!("{} is left out, since it would have {width} x {height} pixels", path.display()));
-                }
-                Err(other) => return Err(Failure::work(other)),
-            }
+            write_atomically(&path, &drawing.to_png(zoom).map_err(Failure::work)?).map_err(Failure::work)?;
+            let svg = drawing.to_svg().map_err(Failure::work)?;
+            write_atomically(&folder.join(format!("{name}.svg")), svg.as_bytes()).map_err(Failure::work)?;
+            written.push(path);
         }
         Ok(written)
     }
@@ -109,11 +107,8 @@ impl<'a> Gallery<'a> {
     /// Writes a page with all of them.
     pub(crate) fn write_report(&self, path: &Path, settings: &[(String, String)]) -> Result<(), Failure> {
         let mut sections = Vec::new();
-        for (name, title, drawing) in self.drawings()?.into_iter().filter(|(name, ..)| name != "bound") {
-            let picture = match drawing.to_picture(1) {
-                Err(IoError::PictureTooLarge { .. }) => continue,
-                picture => picture.map_err(Failure::work)?,
-            };
+        for (name, title, drawing) in self.drawings(&mut |_| ())?.into_iter().filter(|(name, ..)| name != "bound") {
+            let picture = drawing.to_picture(1).map_err(Failure::work)?;
             let caption = format!("{name}.png, {name}.svg");
             let pictures = vec![CaptionedPicture::new(caption, picture)];
             sections.push(ReportSection { heading: title, text: String::new(), pictures });

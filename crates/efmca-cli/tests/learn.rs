@@ -9,7 +9,7 @@ use efmca::model::Data;
 use efmca::tasks::learn::FeatureLearner;
 use efmca_io::image_file::{WriteOptions, write};
 use efmca_io::{MappedRows, ModelFile, read_model_file, write_model_file};
-use ndarray::Array4;
+use ndarray::{Array2, Array4};
 
 /// The program in a folder of its own.
 fn efmca(folder: &Path, arguments: &[&str]) -> Output {
@@ -73,6 +73,13 @@ fn save(folder: &Path, name: &str, values: &Array4<f64>, dtype: &str) {
     write(&folder.join(name), values.view(), &options).unwrap();
 }
 
+fn load_rows(folder: &Path, name: &str) -> Array2<f64> {
+    let rows = MappedRows::open(&folder.join(name)).unwrap();
+    let mut values = Array2::zeros((rows.n(), rows.d()));
+    values.rows_mut().into_iter().enumerate().for_each(|(n, mut row)| rows.read_row(n, row.as_slice_mut().unwrap()));
+    values
+}
+
 /// A folder with grey.png, which nearly all tests start from.
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
@@ -101,11 +108,27 @@ fn everything_is_written_and_threads_change_no_bit() {
     assert_eq!((file.patch, file.whitening.is_some(), file.model.h()), (Some([6, 6, 1]), true, 5));
     let info = succeeds(path, &["info", "out/model.safetensors"]);
     assert!(info.contains("gaussian (36 columns)") && info.contains("max-magnitude"), "{info}");
+    assert!(info.contains("6 x 6 pixels") && info.contains("ZCA"), "{info}");
+    let output = efmca(path, &["apply", "out/model.safetensors", "grey.png", "-o", "clean.tif"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("learned from whitened patches"), "{}", text(&output.stderr));
 
     learns(path, &["grey.png", "--threads", "2", "--out-dir", "two"]);
     assert!(bytes(path, "two/model.safetensors") == bytes(path, "out/model.safetensors"));
     learns(path, &["grey.png", "--seed", "1", "--out-dir", "seed"]);
     assert!(bytes(path, "seed/model.safetensors") != bytes(path, "out/model.safetensors"));
+}
+
+#[test]
+fn pictures_of_too_many_causes_are_left_out_and_the_model_is_not() {
+    let folder = folder();
+    let path = folder.path();
+    let few = ["--patch", "2", "--patches", "20", "--iterations", "1", "--states", "1", "--checkpoint-every", "0"];
+    let output = efmca(path, &[&["learn", "grey.png", "--components", "65534", "--out-dir", "out"], &few[..]].concat());
+    let said = text(&output.stderr);
+    assert!(output.status.success() && said.contains("warning: means.png and means.svg are left out"), "{said}");
+    assert_eq!(read_model_file(&path.join("out/model.safetensors")).unwrap().model.h(), 65_534);
+    assert!(path.join("out/report.html").exists() && !path.join("out/means.png").exists());
 }
 
 #[test]
@@ -215,6 +238,38 @@ fn rows_can_be_pixels_and_whitened() {
 }
 
 #[test]
+fn models_of_whitened_rows_are_used_with_rows_as_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    save(path, "rows.npy", &scene(300, 12, 1), "f64");
+    learns(path, &["rows.npy", "--rows"]);
+    let file = read_model_file(&path.join("out/model.safetensors")).unwrap();
+    let rows = MappedRows::open(&path.join("rows.npy")).unwrap();
+    let white = file.whitening.unwrap().whitened(&rows).unwrap().mapv(f64::from);
+    let expected = file.model.encode(&white).unwrap();
+    let said = succeeds(path, &["encode", "out/model.safetensors", "rows.npy", "-o", "codes.npy"]);
+    assert!(said.contains("whitened"), "{said}");
+    let codes = load_rows(path, "codes.npy");
+    // the library's rows are in single precision
+    assert!(codes.iter().zip(&expected).all(|(found, expected)| (found - expected).abs() < 1e-3));
+    succeeds(path, &["sample", "out/model.safetensors", "-n", "2000", "-o", "drawn.npy"]);
+    // values around 100, which whitened ones never are
+    let (drawn, data) = (load_rows(path, "drawn.npy"), load_rows(path, "rows.npy"));
+    assert!(
+        (drawn.mean().unwrap() - data.mean().unwrap()).abs() < 20.0,
+        "{} {}",
+        drawn.mean().unwrap(),
+        data.mean().unwrap()
+    );
+    let mut holes = scene(300, 12, 1);
+    holes[[0, 7, 3, 0]] = f64::NAN;
+    save(path, "holes.npy", &holes, "f64");
+    let output = efmca(path, &["score", "out/model.safetensors", "holes.npy"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("row 8 has a missing value"), "{}", text(&output.stderr));
+}
+
+#[test]
 fn images_may_differ_where_it_makes_sense() {
     let folder = folder();
     let path = folder.path();
@@ -255,7 +310,7 @@ fn values_that_do_not_fit_are_named_with_their_pixel() {
     refused(path, &["good.npy", "--family", "poisson", "--normalise"], &["good.npy", "leave --normalise out"]);
     refused(path, &["endless.npy"], &["endless.npy", pixel, "inf", "--missing"]);
     let said = learns(path, &["hole.npy"]);
-    assert!(said.contains("note: ") && said.contains("missing pixels were left out"), "{said}");
+    assert!(said.contains("note: ") && said.contains("missing pixels were left out: "), "{said}");
     learns(path, &["hole.npy", "--whiten", "none", "--out-dir", "holes"]);
 
     save(path, "flat.npy", &Array4::from_elem((1, 30, 26, 1), 7.0), "f64");

@@ -243,6 +243,7 @@ fn ctrl_c_finishes_the_step_and_the_run_can_be_gone_on_with() {
     // a run that has ended stays as it is
     let output = run(path, "stopped", ITERATIONS, &["--resume"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("all 25 iterations are done"), "{}", text(&output.stdout));
     assert!(model(path, "stopped") == model(path, "whole"));
 }
 
