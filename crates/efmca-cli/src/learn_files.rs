@@ -77,7 +77,10 @@ fn half_written(name: &str) -> bool {
         return !number.is_empty() && number.bytes().all(|letter| letter.is_ascii_digit());
     }
     let Some((hidden, letters)) = name.rsplit_once('.') else { return false };
-    let random = letters.len() == RANDOM_LETTERS && letters.bytes().all(|letter| letter.is_ascii_alphanumeric());
+    // six small letters may be a word that somebody chose, such as `backup`; few of the random ones are small throughout
+    let random = letters.len() == RANDOM_LETTERS
+        && letters.bytes().all(|letter| letter.is_ascii_alphanumeric())
+        && !letters.bytes().all(|letter| letter.is_ascii_lowercase());
     random && hidden.starts_with('.') && WRITTEN.iter().any(|end| hidden.len() > end.len() && hidden.ends_with(end))
 }
 

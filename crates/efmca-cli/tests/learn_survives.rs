@@ -109,9 +109,16 @@ fn version(path: &Path) -> Option<(u64, i64, i64)> {
     std::fs::metadata(path).ok().map(|file| (file.ino(), file.mtime(), file.mtime_nsec()))
 }
 
+/// The files of a folder, without half-written ones whose random letters might be a word (one in two hundred): they are
+/// not taken away.
 fn names(folder: &Path) -> BTreeSet<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten();
-    entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let word = |name: &String| {
+        let end = name.rsplit('.').next().unwrap();
+        name.starts_with('.') && end.len() == 6 && end.bytes().all(|letter| letter.is_ascii_lowercase())
+    };
+    names.filter(|name| !word(name)).collect()
 }
 
 fn model(folder: &Path, out: &str) -> Vec<u8> {
