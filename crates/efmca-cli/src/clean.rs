@@ -157,8 +157,8 @@ pub(crate) fn apply(args: &ApplyArgs) -> Result<(), Failure> {
     let file = read_model_file(&args.model).map_err(Failure::input)?;
     if let Some(changes) = file.changes() {
         return Err(Failure::input(format!(
-            "{}: it is a model of other values than those of images ({changes}), as `efmca learn` makes them; use one that \
-             `efmca denoise --save-model` wrote",
+            "{}: it was learned from patches that were changed first ({changes}), and so it is no model of images as they are; \
+             use one of efmca denoise --save-model, or of efmca learn --whiten none",
             args.model.display()
         )));
     }

@@ -1,13 +1,12 @@
 //! `efmca learn`: dictionaries of image patches or other rows, in runs that survive.
 
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use efmca::em::{Progress, StopReason};
 use efmca::family::{SharedFamily, family};
 use efmca::tasks::learn::FeatureLearner;
 use efmca::{Checkpoint, Em, Error, Fingerprint, Fit, Init, Superposition};
-use efmca_io::image_file::check_place;
 use efmca_io::{Gallery, ModelFile, Report, read_checkpoint, write_checkpoint, write_model_file};
 use serde_json::Value;
 
@@ -15,6 +14,7 @@ use crate::clean::set_threads;
 use crate::failure::Failure;
 use crate::learn_args::{FeatureArgs, LearningArgs, Phases, Rule, Start};
 use crate::learn_data::Points;
+use crate::learn_files::Files;
 use crate::progress::Watch;
 use crate::show::Screen;
 
@@ -23,8 +23,9 @@ const ROW_SHARE: f64 = 0.5;
 
 pub(crate) fn learn(args: &FeatureArgs) -> Result<(), Failure> {
     set_threads(args.threads)?;
-    let family =
-        family(&args.learning.family).map_err(|error| Failure::input(format!("--family {error}", error = error)))?;
+    let spec = &args.learning.family;
+    let family = family(spec).map_err(|error| Failure::input(format!("--family {spec}: {error}")))?;
+    args.learning.check()?;
     let learner = learner(&args.learning, family);
     let files = Files::new(&args.out_dir);
     files.check(args)?;
@@ -36,7 +37,11 @@ pub(crate) fn learn(args: &FeatureArgs) -> Result<(), Failure> {
     }
     let em = learner.em(points.data.n());
     let left = if args.resume { left_run(&files.checkpoint, &points)? } else { None };
+    files.clear(args)?;
     screen.say(&match &left {
+        Some(left) if left.history.len() == learner.iterations => {
+            format!("{}: all {} iterations are done, and pictures are made again", points.words, learner.iterations)
+        }
         Some(left) => format!("{}: going on after iteration {}", points.words, left.history.len()),
         None if args.resume => format!("{}: there is no checkpoint yet, so this is a new run", points.words),
         None => points.words.clone(),
@@ -49,14 +54,18 @@ pub(crate) fn learn(args: &FeatureArgs) -> Result<(), Failure> {
         note: &points.settings,
         watch,
     };
-    let fit = trained(&em, &points, left, &mut keeper).map_err(|error| located(&error, args))?;
+    let fit = trained(&em, &points, left, &mut keeper).map_err(|error| located(&error, args, points.patch))?;
     let watch = keeper.watch;
     watch.finish();
-    let file =
-        ModelFile { patch: points.patch, whitening: points.whitening.clone(), ..ModelFile::from(fit.model.clone()) };
+    let file = ModelFile {
+        patch: points.patch,
+        logarithms: points.settings["transform"] == "log",
+        whitening: points.whitening.clone(),
+        ..ModelFile::from(fit.model.clone())
+    };
     write_model_file(&files.model, &file).map_err(Failure::work)?;
     let gallery = Gallery::new(&fit, &*points.data, points.patch);
-    let pictures = gallery.write(&args.out_dir).map_err(Failure::work)?;
+    let pictures = gallery.write(&args.out_dir, &mut |problem| watch.warn(problem)).map_err(Failure::work)?;
     let report = Report {
         title: "Learned causes".into(),
         summary: settings(args, &learner, &points, &fit),
@@ -80,44 +89,6 @@ pub(crate) fn learn(args: &FeatureArgs) -> Result<(), Failure> {
     }
     watch.event("written", &[("path", files.model.display().to_string().into())]);
     Ok(screen.say(&line)?)
-}
-
-/// Where everything goes.
-struct Files {
-    model: PathBuf,
-    checkpoint: PathBuf,
-    report: PathBuf,
-}
-
-impl Files {
-    fn new(folder: &Path) -> Self {
-        Self {
-            model: folder.join("model.safetensors"),
-            checkpoint: folder.join("checkpoint.safetensors"),
-            report: folder.join("report.html"),
-        }
-    }
-
-    /// Finds out before the work starts whether there is room for it.
-    fn check(&self, args: &FeatureArgs) -> Result<(), Failure> {
-        let earlier = [&self.model, &self.checkpoint].into_iter().find(|path| path.exists());
-        if let Some(path) = earlier.filter(|_| !args.resume && !args.force) {
-            return Err(Failure::input(format!(
-                "{} is there from an earlier run; go on with that one with --resume, replace it with --force, or choose \
-                 another --out-dir",
-                path.display()
-            )));
-        }
-        for path in [&self.model, &self.checkpoint, &self.report] {
-            check_place(path, true).map_err(Failure::input)?;
-        }
-        // a checkpoint of the run that is replaced would be gone on with after the next interruption
-        if args.force && !args.resume && self.checkpoint.exists() {
-            std::fs::remove_file(&self.checkpoint)
-                .map_err(|error| Failure::input(format!("cannot replace {}: {error}", self.checkpoint.display())))?;
-        }
-        Ok(())
-    }
 }
 
 fn learner(args: &LearningArgs, family: SharedFamily) -> FeatureLearner {
@@ -147,19 +118,35 @@ fn left_run(path: &Path, points: &Points) -> Result<Option<Checkpoint>, Failure>
     if !path.exists() {
         return Ok(None);
     }
-    let (left, note) = read_checkpoint(path).map_err(Failure::input)?;
-    let empty = serde_json::Map::new();
-    for (name, now) in points.settings.as_object().unwrap_or(&empty) {
-        if note[name] != *now {
+    let (left, note) = read_checkpoint(path).map_err(|error| {
+        Failure::input(format!("{error}; --force instead of --resume replaces it, another --out-dir keeps it"))
+    })?;
+    // whether they are rows comes first, since the other settings depend on it
+    let names = points.settings.as_object().into_iter().flat_map(|settings| settings.keys()).map(String::as_str);
+    for name in std::iter::once("rows").chain(names) {
+        let (then, now) = (&note[name], &points.settings[name]);
+        if then != now {
             return Err(Failure::input(format!(
-                "{}: the run was started with {name} {}, and now it is {now}; give the same as then, or start a new run \
+                "{}: the run was started with --{name} {}, and now it is {}; give the same as then, or start a new run \
                  with another --out-dir",
                 path.display(),
-                note[name]
+                in_words(then),
+                in_words(now)
             )));
         }
     }
     Ok(Some(left))
+}
+
+/// A setting of the data as it is given.
+fn in_words(setting: &Value) -> String {
+    match setting {
+        Value::Null => "none".to_owned(),
+        Value::Bool(given) => if *given { "given" } else { "not given" }.to_owned(),
+        Value::String(text) => text.clone(),
+        Value::Array(sides) => sides.iter().map(Value::to_string).collect::<Vec<_>>().join("x"),
+        other => other.to_string(),
+    }
 }
 
 fn trained(em: &Em, points: &Points, left: Option<Checkpoint>, keeper: &mut Keeper<'_>) -> Result<Fit, Error> {
@@ -196,15 +183,29 @@ impl Keeper<'_> {
 }
 
 /// What is wrong with the data, in words about images.
-fn located(error: &Error, args: &FeatureArgs) -> Failure {
-    let hint = match error {
-        Error::OutsideSupport { .. } => "; choose another --family, or mark such values with --missing VALUE",
-        Error::Resume { .. } => "; another --out-dir keeps both runs",
-        _ => "",
+fn located(error: &Error, args: &FeatureArgs, patch: Option<[usize; 3]>) -> Failure {
+    let pixel = |column: usize| {
+        let [rows, columns, _] = patch.filter(|_| !args.data.rows)?;
+        Some(format!("the pixel in row {}, column {} of patches", column / columns % rows + 1, column % columns + 1))
     };
-    let name = args.inputs.first().map_or(String::new(), |path| format!("{}: ", path.display()));
-    let name = if matches!(error, Error::OutsideSupport { .. }) { name } else { String::new() };
-    Failure::input(format!("{name}{error}{hint}"))
+    let message = match error {
+        Error::TooFarFromZero { column, mean, family } => pixel(*column).map(|pixel| {
+            format!(
+                "{pixel} is always {mean} or very near to it, so that `{family}` cannot tell how it scatters; give other \
+                 images, or more of them"
+            )
+        }),
+        Error::EmptyColumn { column } => {
+            pixel(*column).map(|pixel| format!("{pixel} is always missing; give other images, or a smaller --patch"))
+        }
+        Error::Resume { .. } => Some(format!("{error}; another --out-dir keeps both runs")),
+        _ => None,
+    };
+    match (message, args.inputs.first().filter(|_| args.data.rows)) {
+        (Some(message), _) => Failure::input(message),
+        (None, Some(path)) => Failure::input(format!("{}: {error}", path.display())),
+        (None, None) => Failure::input(error),
+    }
 }
 
 /// What the report says about the run.

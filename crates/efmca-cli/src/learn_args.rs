@@ -1,15 +1,19 @@
 //! What `efmca learn` can be told.
 
+use std::fmt::Display;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
+use efmca::posterior::truncated::LARGEST_H;
 use efmca_io::image_file::Axes;
 
 use crate::clean_args::{LogFormat, patch_size};
+use crate::failure::Failure;
 
 /// What `efmca learn` can be told.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+// without it a number such as -1 is taken for an option that is not known
+#[command(after_help = EXAMPLES, allow_negative_numbers = true)]
 pub(crate) struct FeatureArgs {
     /// Images (PNG, TIFF, NPY, NPZ or FITS; sizes may differ), or with --rows one NPY file.
     #[arg(value_name = "IMAGES", required = true)]
@@ -26,7 +30,8 @@ pub(crate) struct FeatureArgs {
     /// Writes a checkpoint after every so many iterations and after the last one; 0 writes none.
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) checkpoint_every: usize,
-    /// Goes on from the checkpoint in DIR, with the same data and settings; starts anew if there is none yet.
+    /// Goes on from the checkpoint in DIR, with the same data and settings (the number of iterations, too); starts anew if
+    /// there is none yet.
     #[arg(long)]
     pub(crate) resume: bool,
     /// Threads; all processors without it. The result is the same for any number.
@@ -54,9 +59,10 @@ const EXAMPLES: &str = "Examples:
 #[derive(Debug, clap::Args)]
 pub(crate) struct DataArgs {
     /// IMAGES is one NPY file whose rows are the data points; it is read from the disk as it is needed.
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["patches", "axes"])]
     pub(crate) rows: bool,
-    /// Rows and columns of a patch, as 20 or 16x24; with --rows, what the columns are pixels of (default: 12 without --rows).
+    /// Rows and columns of a patch, as 20 or 16x24; with --rows, the patch whose pixels the columns are (default: 12, and
+    /// no patch with --rows).
     #[arg(long, value_name = "SIZE", value_parser = patch_size)]
     pub(crate) patch: Option<(usize, usize)>,
     /// How many patches to draw at random places; all of them if there are fewer.
@@ -73,7 +79,7 @@ pub(crate) struct DataArgs {
     #[arg(long)]
     pub(crate) normalise: bool,
     /// Pixels with this value are missing.
-    #[arg(long, value_name = "VALUE", allow_negative_numbers = true)]
+    #[arg(long, value_name = "VALUE")]
     pub(crate) missing: Option<f64>,
     /// The axes of arrays, slowest first: p pages, y rows, x columns, c channels; as yxc or pyx.
     #[arg(long, value_name = "LETTERS")]
@@ -105,7 +111,7 @@ pub(crate) struct LearningArgs {
     /// Where means start: clusters of similar data points, or single ones mixed with the average.
     #[arg(long, value_enum, default_value_t = Start::Clusters, value_name = "START")]
     pub(crate) start: Start,
-    /// The first standard deviation of causes in those of the data.
+    /// The first standard deviations of causes, as a multiple of those of the data.
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
     pub(crate) spread: f64,
     /// Draws the first priors from this range, as 0.1,0.5 (the paper's); without it they are equal and small.
@@ -120,6 +126,29 @@ pub(crate) struct LearningArgs {
     /// The same number gives the same patches and the same model, bit for bit.
     #[arg(long, short, default_value_t = 0, value_name = "N")]
     pub(crate) seed: u64,
+}
+
+impl LearningArgs {
+    /// Finds out what cannot be before images are read, which can take long.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        let refused =
+            |option: &str, value: &dyn Display, hint: &str| Err(Failure::input(format!("--{option} {value}: {hint}")));
+        if !(1..=LARGEST_H).contains(&self.components) {
+            return refused("components", &self.components, &format!("give a number from 1 to {LARGEST_H}"));
+        }
+        for (option, value) in [("iterations", self.iterations), ("states", self.states), ("batches", self.batches)] {
+            if value == 0 {
+                return refused(option, &value, "give 1 or more");
+            }
+        }
+        if !(self.spread > 0.0 && self.spread.is_finite()) {
+            return refused("spread", &self.spread, "give a positive number; 1 is the standard deviation of the data");
+        }
+        if !(self.pseudo_rows >= 0.0 && self.pseudo_rows.is_finite()) {
+            return refused("pseudo-rows", &self.pseudo_rows, "give a small share, as 0.0005, or 0 for none");
+        }
+        Ok(())
+    }
 }
 
 /// What is done to values.

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use efmca::Error;
 use efmca::family::SharedFamily;
 use efmca::model::Data;
 use efmca::tasks::learn::{DrawnPatches, SharedRows, Whitening};
@@ -37,7 +38,7 @@ impl Points {
         let share = whitened_share(args.data.whiten.as_deref(), family)?;
         match args.data.rows {
             true => rows(args, share),
-            false => patches(args, share),
+            false => patches(args, share, family),
         }
     }
 }
@@ -87,7 +88,16 @@ fn rows(args: &FeatureArgs, share: Option<f64>) -> Result<Points, Failure> {
     };
     let words = format!("{} rows of {} values", mapped.n(), mapped.d());
     let settings = json!({ "rows": true, "patch": patch, "whiten": share });
-    let failed = |error: efmca::Error| Failure::input(format!("{}: {error}", path.display()));
+    if share.is_some() && mapped.n() < 2 {
+        return Err(Failure::input(format!(
+            "{}: there is one row only, and whitening needs two at least; give more rows, or say --whiten none",
+            path.display()
+        )));
+    }
+    let failed = |error: Error| {
+        let hint = if matches!(error, Error::Setting { .. }) { " (--whiten none)" } else { "" };
+        Failure::input(format!("{}: {error}{hint}", path.display()))
+    };
     let whitening = share.map(|share| Whitening::fit(&mapped, share)).transpose().map_err(failed)?;
     let data: Box<dyn Data> = match &whitening {
         None => Box::new(mapped),
@@ -123,29 +133,41 @@ impl Data for WhitenedRows {
     }
 }
 
-fn patches(args: &FeatureArgs, share: Option<f64>) -> Result<Points, Failure> {
+fn patches(args: &FeatureArgs, share: Option<f64>, family: &SharedFamily) -> Result<Points, Failure> {
     let patch = args.data.patch.unwrap_or((PATCH, PATCH));
     if args.data.patches == 0 {
         return Err(Failure::input("--patches 0: give 1 or more"));
     }
-    let (images, mut remarks) = images(&args.inputs, &args.data, patch)?;
+    let (images, mut remarks) = images(&args.inputs, &args.data, patch, family)?;
     let count = images.len();
     let whole = share.is_some();
-    let drawn = DrawnPatches::new(images, patch, args.data.patches, whole, args.learning.seed).map_err(|error| {
-        let hint = if whole { "; patches with missing pixels cannot be whitened" } else { "" };
-        Failure::input(format!("{error}{hint}"))
+    let size = format!("{} x {} pixels", patch.0, patch.1);
+    let drawn = DrawnPatches::new(images, patch, args.data.patches, whole, args.learning.seed);
+    let drawn = drawn.map_err(|error| match error {
+        Error::EmptyData { .. } => Failure::input(format!(
+            "all patches of {size} have missing pixels, and such patches cannot be whitened; choose a smaller --patch, or \
+             learn from them with --whiten none"
+        )),
+        other => Failure::input(other),
     })?;
+    if whole && drawn.n() < 2 {
+        return Err(Failure::input(format!(
+            "there is one patch of {size} only, and whitening needs two at least; choose a smaller --patch, more --patches \
+             or more images, or say --whiten none"
+        )));
+    }
     if drawn.incomplete() > 0 {
-        remarks.push(format!("{} patches with missing pixels were left out", drawn.incomplete()));
+        remarks.push(format!("patches with missing pixels were left out: {}", drawn.incomplete()));
     }
     if drawn.n() < args.data.patches {
-        remarks.push(format!("there are {} patches, fewer than the {} asked for", drawn.n(), args.data.patches));
+        remarks.push(format!("there are fewer patches than the {} asked for: {}", args.data.patches, drawn.n()));
     }
     let (rows, columns, channels) = (patch.0, patch.1, drawn.channels());
     let many = if count == 1 { "1 image".to_owned() } else { format!("{count} images") };
     let colour = if channels == 1 { String::new() } else { format!(" in {channels} channels") };
     let words = format!("{} patches of {rows} x {columns} pixels{colour} from {many}", drawn.n());
     let settings = json!({
+        "rows": false,
         "patch": [rows, columns, channels],
         "patches": args.data.patches,
         "transform": format!("{:?}", args.data.transform).to_lowercase(),
@@ -153,7 +175,12 @@ fn patches(args: &FeatureArgs, share: Option<f64>) -> Result<Points, Failure> {
         "whiten": share,
         "seed": args.learning.seed,
     });
-    let whitening = share.map(|share| Whitening::fit(&drawn, share)).transpose().map_err(Failure::input)?;
+    let whitening = share.map(|share| Whitening::fit(&drawn, share)).transpose().map_err(|error| match error {
+        Error::Setting { .. } => Failure::input(
+            "the patches cannot be whitened: they are all the same, or their values are too large; give other images",
+        ),
+        other => Failure::input(other),
+    })?;
     let data: Box<dyn Data> = match &whitening {
         None => Box::new(drawn),
         Some(whitening) => Box::new(SharedRows(Arc::new(whitening.whitened(&drawn).map_err(Failure::input)?))),
@@ -166,6 +193,7 @@ fn images(
     inputs: &[PathBuf],
     args: &DataArgs,
     patch: (usize, usize),
+    family: &SharedFamily,
 ) -> Result<(Vec<Array3<f64>>, Vec<String>), Failure> {
     let options = ReadOptions { axes: args.axes.clone(), ..ReadOptions::default() };
     let (mut pages, mut remarks) = (Vec::new(), Vec::new());
@@ -176,8 +204,8 @@ fn images(
         let (_, rows, columns, channels) = file.values.dim();
         if patch.0 > rows || patch.1 > columns {
             return Err(Failure::input(format!(
-                "{}: it has {rows} x {columns} pixels, which is less than a patch of {} x {}; say --patch {}, or leave it \
-                 out",
+                "{}: it has {rows} x {columns} pixels, which is less than a patch of {} x {}; choose --patch {} or \
+                 smaller, or leave this image out",
                 path.display(),
                 patch.0,
                 patch.1,
@@ -188,7 +216,8 @@ fn images(
         let (other, type_before, channels_before) = *first.get_or_insert((path, sample, channels));
         if channels != channels_before {
             return Err(Failure::input(format!(
-                "{}: it has {channels} channels, and {} has {channels_before}; learn from colour and grey images apart",
+                "{}: the number of its channels is {channels}, and that of {} is {channels_before}; learn from colour and grey \
+                 images apart",
                 path.display(),
                 other.display()
             )));
@@ -205,37 +234,61 @@ fn images(
         if let Some(missing) = args.missing {
             values.mapv_inplace(|value| if value == missing { f64::NAN } else { value });
         }
-        for page in values.axis_iter(Axis(0)) {
-            pages.push(prepared(page.to_owned(), args, path)?);
+        let many = values.dim().0 > 1;
+        for (number, page) in values.axis_iter(Axis(0)).enumerate() {
+            let name = match many {
+                true => format!("{}, page {}", path.display(), number + 1),
+                false => path.display().to_string(),
+            };
+            pages.push(prepared(page.to_owned(), args, &name, family)?);
         }
     }
     Ok((pages, remarks))
 }
 
 /// One page after `--normalise` and `--transform`.
-fn prepared(mut page: Array3<f64>, args: &DataArgs, path: &Path) -> Result<Array3<f64>, Failure> {
+fn prepared(mut page: Array3<f64>, args: &DataArgs, name: &str, family: &SharedFamily) -> Result<Array3<f64>, Failure> {
+    if let Some((pixel, value)) = first_pixel(&page, |value| value.is_infinite()) {
+        return Err(Failure::input(format!(
+            "{name}: {pixel} is {value}, and values must be finite; mark such pixels with --missing {value}"
+        )));
+    }
     if args.normalise {
         let there = || page.iter().copied().filter(|value| !value.is_nan());
         let mean = there().sum::<f64>() / there().count().max(1) as f64;
         if !(mean > 0.0 && mean.is_finite()) {
             return Err(Failure::input(format!(
-                "{}: the mean of its values is {mean}, so it cannot be divided by it; leave --normalise out",
-                path.display()
+                "{name}: the mean of its values is {mean}, so it cannot be divided by it; leave --normalise out"
             )));
         }
         page.mapv_inplace(|value| value / mean);
     }
     if args.transform == Transform::Log {
-        if let Some(((y, x, _), value)) = page.indexed_iter().find(|(_, value)| **value <= 0.0) {
+        if let Some((pixel, value)) = first_pixel(&page, |value| value <= 0.0) {
             return Err(Failure::input(format!(
-                "{}: the pixel in row {}, column {} is {value}, which has no logarithm; mark such pixels with --missing \
-                 VALUE, or leave --transform log out",
-                path.display(),
-                y + 1,
-                x + 1
+                "{name}: {pixel} is {value}, which has no logarithm; mark such pixels with --missing VALUE, or leave \
+                 --transform log out"
             )));
         }
         page.mapv_inplace(f64::ln);
     }
+    let support = family.support();
+    if let Some((pixel, value)) = first_pixel(&page, |value| !value.is_nan() && !support.contains(value)) {
+        let (done, hint) = match (args.transform, args.normalise) {
+            (Transform::Log, _) => (" after --transform log", "leave --transform out"),
+            (Transform::None, true) => (" after --normalise", "leave --normalise out"),
+            (Transform::None, false) => ("", "mark such pixels with --missing VALUE"),
+        };
+        return Err(Failure::input(format!(
+            "{name}: {pixel} is {value}{done}, and `{}` is for {support}; choose another --family, or {hint}",
+            family.spec()
+        )));
+    }
     Ok(page)
+}
+
+/// The first pixel whose value is so, counted from one as in viewers of images.
+fn first_pixel(page: &Array3<f64>, so: impl Fn(f64) -> bool) -> Option<(String, f64)> {
+    let ((y, x, _), value) = page.indexed_iter().find(|(_, value)| so(**value))?;
+    Some((format!("the pixel in row {}, column {}", y + 1, x + 1), *value))
 }

@@ -15,6 +15,7 @@ mod input;
 mod learn;
 mod learn_args;
 mod learn_data;
+mod learn_files;
 mod model_args;
 mod model_causes;
 mod model_families;

@@ -60,20 +60,19 @@ fn as_text(file: &ModelFile, path: &str, bytes: u64) -> Vec<String> {
         ("parameters", model.parameter_count().to_string()),
         ("active in a row", format!("{:.2} causes on average", model.pi().sum())),
     ];
-    let mut lines: Vec<String> = items.into_iter().map(|(what, value)| format!("{what:<17}{value}")).collect();
+    let patch = file.patch.map(|[rows, columns, channels]| {
+        let colour = if channels == 1 { String::new() } else { format!(", {channels} channels") };
+        ("patches", format!("{rows} x {columns} pixels{colour}"))
+    });
+    let changes = file.changes().map(|changes| ("values", format!("{changes}, before the model sees a row")));
+    let items = items.into_iter().chain(patch).chain(changes);
+    let mut lines: Vec<String> = items.map(|(what, value)| format!("{what:<17}{value}")).collect();
     lines.push(match model.h() > CAUSES {
         true => format!("probability to be active, the {CAUSES} most active causes"),
         false => "probability to be active".to_owned(),
     });
     for cause in largest_first(model.pi()).into_iter().take(CAUSES) {
         lines.push(format!("  cause {}  {}", cause + 1, number(model.pi()[cause])));
-    }
-    if let Some([rows, columns, channels]) = file.patch {
-        let colour = if channels == 1 { String::new() } else { format!(" in {channels} channels") };
-        lines.push(format!("{:<17}{rows} x {columns} pixels{colour}", "patches"));
-    }
-    if let Some(changes) = file.changes() {
-        lines.push(format!("{:<17}{changes}; encode, score and sample do and undo it", "values"));
     }
     if file.names.is_empty() {
         lines.push("the columns have no names, as in models of images".to_owned());

@@ -41,6 +41,9 @@ impl Both {
         matched.values = file
             .prepared(matched.values)
             .map_err(|problem| Failure::input(format!("{}: {problem}", args.input.display())))?;
+        if let Some(changes) = file.changes() {
+            matched.remarks.push(format!("its rows are changed as those that the model was learned from: {changes}"));
+        }
         Ok(Self { names: names_of(&file), file, table, matched })
     }
 

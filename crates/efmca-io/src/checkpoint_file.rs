@@ -142,9 +142,10 @@ fn write_to(path: &Path, metadata: &str, pieces: &[Piece<'_>]) -> std::io::Resul
     // numbers begin at a multiple of eight
     header.extend(std::iter::repeat_n(' ', header.len().next_multiple_of(8) - header.len()));
     let mut file = BufWriter::with_capacity(1 << 20, File::create(path)?);
-    file.write_all(&(header.len() as u64).to_le_bytes())?;
-    file.write_all(header.as_bytes())?;
+    // what the header says is part of the run: another number of E-steps would go on with other random numbers
     let mut summing = Summing { out: &mut file, sum: Sum::default() };
+    summing.write_all(&(header.len() as u64).to_le_bytes())?;
+    summing.write_all(header.as_bytes())?;
     pieces.iter().try_for_each(|piece| (piece.write)(&mut summing))?;
     let sum = summing.sum.finish();
     file.write_all(&sum.to_le_bytes())?;
@@ -223,7 +224,7 @@ pub fn read_checkpoint(path: &Path) -> Result<(Checkpoint, Value), IoError> {
 fn decode(bytes: &[u8]) -> Result<(Checkpoint, Value), String> {
     let broken =
         |error: safetensors::SafeTensorError| format!("it is cut short, damaged, or no safetensors file ({error})");
-    let (header_bytes, header) = SafeTensors::read_metadata(bytes).map_err(broken)?;
+    let (_, header) = SafeTensors::read_metadata(bytes).map_err(broken)?;
     let text = header.metadata().as_ref().and_then(|metadata| metadata.get(METADATA_KEY));
     let text = text.ok_or_else(|| format!("its metadata has no entry `{METADATA_KEY}`"))?;
     let metadata: Value =
@@ -235,8 +236,7 @@ fn decode(bytes: &[u8]) -> Result<(Checkpoint, Value), String> {
         return Err(format!("its version is {}, and only {VERSION} is known; use a newer efmca", metadata["version"]));
     }
     let file = SafeTensors::deserialize(bytes).map_err(broken)?;
-    let data = bytes.get(8 + header_bytes..).ok_or("it is cut short")?;
-    let (content, sum) = data.split_last_chunk::<8>().ok_or("it is cut short")?;
+    let (content, sum) = bytes.split_last_chunk::<8>().ok_or("it is cut short")?;
     let mut found = Sum::default();
     found.add(content);
     if found.finish() != u64::from_le_bytes(*sum) {

@@ -62,12 +62,13 @@ impl<'a> Gallery<'a> {
         &self.order
     }
 
-    /// Draws everything: names of files without ending, titles and drawings.
+    /// Draws everything: names of files without ending, titles and drawings. What is too large (ten thousands of causes) is
+    /// told to `warn` and left out, since the model is what the run was made for.
     ///
     /// # Errors
     ///
-    /// As the drawings have them, [`IoError::PictureTooLarge`] above all.
-    pub fn drawings(&self) -> Result<Vec<(String, String, Drawing)>, IoError> {
+    /// As the drawings have them.
+    pub fn drawings(&self, warn: &mut dyn FnMut(&str)) -> Result<Vec<(String, String, Drawing)>, IoError> {
         let mut all = Vec::new();
         if let Some(patch) = self.patch {
             let pi = || std::iter::once(1.0).chain(self.order.iter().map(|h| self.fit.model.pi()[*h]));
@@ -79,8 +80,14 @@ impl<'a> Gallery<'a> {
                     true => Dictionary::deviations(&parameter.title, fields),
                     false => Dictionary::means(&parameter.title, fields),
                 };
-                let drawing = dictionary.priors(pi()).background_first().draw()?;
-                all.push((parameter.file.clone(), parameter.title.clone(), drawing));
+                match dictionary.priors(pi()).background_first().draw() {
+                    Ok(drawing) => all.push((parameter.file.clone(), parameter.title.clone(), drawing)),
+                    Err(IoError::PictureTooLarge { width, height, .. }) => warn(&format!(
+                        "{}.png and {0}.svg are left out, since they would have {width} x {height} pixels",
+                        parameter.file
+                    )),
+                    Err(other) => return Err(other),
+                }
             }
             if let Some(drawing) = self.encoding(patch)? {
                 all.push(("encoding".into(), "How data points are encoded".into(), drawing));
@@ -108,9 +115,9 @@ impl<'a> Gallery<'a> {
     /// # Errors
     ///
     /// As [`Gallery::drawings`] and [`write_atomically`].
-    pub fn write(&self, folder: &Path) -> Result<Vec<PathBuf>, IoError> {
+    pub fn write(&self, folder: &Path, warn: &mut dyn FnMut(&str)) -> Result<Vec<PathBuf>, IoError> {
         let mut written = Vec::new();
-        for (name, _, drawing) in self.drawings()? {
+        for (name, _, drawing) in self.drawings(warn)? {
             let zoom = if name == BOUND { 2 } else { 1 };
             let path = folder.join(format!("{name}.png"));
             write_atomically(&path, &drawing.to_png(zoom)?)?;
@@ -128,7 +135,7 @@ impl<'a> Gallery<'a> {
     /// As [`Gallery::drawings`].
     pub fn sections(&self) -> Result<Vec<ReportSection>, IoError> {
         let mut sections = Vec::new();
-        for (name, title, drawing) in self.drawings()?.into_iter().filter(|(name, ..)| name != BOUND) {
+        for (name, title, drawing) in self.drawings(&mut |_| ())?.into_iter().filter(|(name, ..)| name != BOUND) {
             let caption = format!("{name}.png, {name}.svg");
             let pictures = vec![CaptionedPicture::new(caption, drawing.to_picture(1)?)];
             sections.push(ReportSection { heading: title, text: String::new(), pictures });

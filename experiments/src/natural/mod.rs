@@ -161,7 +161,7 @@ pub(crate) fn run(settings: &Settings, out: &Path) -> Done<()> {
         let gabors = shapes.iter().filter(|shape| shape.kind == Kind::Gabor).count();
         say(&format!("{gabors} of {} fields are Gabor functions", shapes.len()));
         found.summary = Some(Summary::of(&shapes));
-        for (file, _, drawing) in gallery.drawings()? {
+        for (file, _, drawing) in gallery.drawings(&mut say)? {
             write(out, &format!("{name}-{file}.png"), &drawing.to_png(1)?)?;
         }
     }

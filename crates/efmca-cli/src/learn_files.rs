@@ -1,0 +1,116 @@
+//! The folder of a run of `efmca learn`.
+
+use std::path::{Path, PathBuf};
+
+use efmca_io::image_file::check_place;
+
+use crate::failure::Failure;
+use crate::learn_args::FeatureArgs;
+
+/// Letters that are put after the name of a file while it is written.
+const RANDOM_LETTERS: usize = 6;
+/// How names of files end that are written as a whole.
+const WRITTEN: [&str; 4] = [".safetensors", ".html", ".png", ".svg"];
+/// How names of files begin that only show whether a folder can be written.
+const PROBE: &str = ".efmca-write-check-";
+
+/// Where everything goes.
+pub(crate) struct Files {
+    folder: PathBuf,
+    pub(crate) model: PathBuf,
+    pub(crate) checkpoint: PathBuf,
+    pub(crate) report: PathBuf,
+}
+
+impl Files {
+    pub(crate) fn new(folder: &Path) -> Self {
+        Self {
+            folder: folder.to_path_buf(),
+            model: folder.join("model.safetensors"),
+            checkpoint: folder.join("checkpoint.safetensors"),
+            report: folder.join("report.html"),
+        }
+    }
+
+    /// Finds out before the work starts whether there is room for it.
+    pub(crate) fn check(&self, args: &FeatureArgs) -> Result<(), Failure> {
+        let earlier = [&self.model, &self.checkpoint].into_iter().find(|path| path.exists());
+        if let Some(path) = earlier.filter(|_| !args.resume && !args.force) {
+            return Err(Failure::input(format!(
+                "{} is there from an earlier run; go on with that one with --resume, replace it with --force, or choose \
+                 another --out-dir",
+                path.display()
+            )));
+        }
+        self.sweep();
+        for path in [&self.model, &self.checkpoint, &self.report] {
+            check_place(path, true).map_err(Failure::input)?;
+        }
+        Ok(())
+    }
+
+    /// Makes room, when it is known that the work can start.
+    pub(crate) fn clear(&self, args: &FeatureArgs) -> Result<(), Failure> {
+        // a checkpoint of the run that is replaced would be gone on with after the next interruption
+        if args.force && !args.resume && self.checkpoint.exists() {
+            std::fs::remove_file(&self.checkpoint)
+                .map_err(|error| Failure::input(format!("cannot replace {}: {error}", self.checkpoint.display())))?;
+        }
+        Ok(())
+    }
+
+    /// Takes away what a run left half written that was ended from outside: each time it would be one more file.
+    fn sweep(&self) {
+        let names = std::fs::read_dir(&self.folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
+        for path in names {
+            if path.file_name().and_then(|name| name.to_str()).is_some_and(half_written) {
+                // it is no harm if it stays
+                let _ = std::fs::remove_file(&path);
+            }
+        }
+    }
+}
+
+/// Whether a file of this name is one that was never finished, such as `.means.png.a8Xk2p`.
+fn half_written(name: &str) -> bool {
+    if let Some(number) = name.strip_prefix(PROBE) {
+        return !number.is_empty() && number.bytes().all(|letter| letter.is_ascii_digit());
+    }
+    let Some((hidden, letters)) = name.rsplit_once('.') else { return false };
+    // six small letters may be a word that somebody chose, such as `backup`; few of the random ones are small throughout
+    let random = letters.len() == RANDOM_LETTERS
+        && letters.bytes().all(|letter| letter.is_ascii_alphanumeric())
+        && !letters.bytes().all(|letter| letter.is_ascii_lowercase());
+    random && hidden.starts_with('.') && WRITTEN.iter().any(|end| hidden.len() > end.len() && hidden.ends_with(end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_was_never_finished_is_taken_away() {
+        let folder = tempfile::tempdir().unwrap();
+        let left = [".means.png.a8Xk2p", ".model.safetensors.ABCDEF", ".report.html.123456", ".efmca-write-check-17"];
+        let kept = [
+            "means.png",
+            "means.png.a8Xk2p",
+            ".means.png",
+            ".means.png.a8Xk2",
+            ".means.png.backup",
+            ".png.a8Xk2-",
+            ".notes.txt.a8Xk2p",
+            ".efmca-write-check-",
+            ".efmca-write-check-x",
+            "checkpoint.safetensors",
+        ];
+        for name in left.iter().chain(&kept) {
+            std::fs::write(folder.path().join(name), "x").unwrap();
+        }
+        Files::new(folder.path()).sweep();
+        left.iter().for_each(|name| assert!(!folder.path().join(name).exists(), "{name}"));
+        kept.iter().for_each(|name| assert!(folder.path().join(name).exists(), "{name}"));
+        // a folder that is not there has nothing to take away
+        Files::new(&folder.path().join("none")).sweep();
+    }
+}
