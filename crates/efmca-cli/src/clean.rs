@@ -370,10 +370,16 @@ fn family_of(model: &Model, path: &Path) -> Result<SharedFamily, Failure> {
     }
 }
 
+/// More threads than any machine has processors would be started one by one for minutes.
+const MOST_THREADS: usize = 4096;
+
 pub(crate) fn set_threads(threads: Option<usize>) -> Result<(), Failure> {
     match threads {
         None => Ok(()),
         Some(0) => Err(Failure::input("--threads 0: give 1 or more, or leave it out for all processors")),
+        Some(threads) if threads > MOST_THREADS => Err(Failure::input(format!(
+            "--threads {threads}: give up to {MOST_THREADS}, or leave it out for all processors"
+        ))),
         Some(threads) => rayon::ThreadPoolBuilder::new().num_threads(threads).build_global().map_err(Failure::work),
     }
 }

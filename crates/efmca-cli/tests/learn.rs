@@ -354,6 +354,7 @@ fn options_that_make_no_sense_are_refused_before_images_are_read() {
         option("--pi-start", value, &["0.1,0.5"]);
     }
     option("--threads", "0", &["1 or more"]);
+    option("--threads", "100000", &["up to 4096"]);
     option("--family", "gausian", &["did you mean `gaussian`"]);
     refused(path, &["none.png", "--family", "poisson", "--whiten", "0.9"], &["--whiten", "`poisson`"]);
     refused(path, &["none.png"], &["none.png"]);
