@@ -136,7 +136,7 @@ impl Em {
             ("rho", format!("{:?}", self.rho)),
             ("M-step iterations", self.repeats.to_string()),
             ("guard", self.guarded().to_string()),
-            ("pseudo-count", format!("{:e}", self.pseudo_count)),
+            ("pseudo-count", self.pseudo_count.to_string()),
             ("smallest pi", format!("{:e}", self.smallest_pi)),
             ("revive", self.revive.to_string()),
             ("holds", format!("{:?}", self.holds)),
