@@ -151,7 +151,7 @@ const HALVINGS: i32 = 6;
 
 impl MStep<'_> {
     /// The pseudo-counts are data too: $\kappa$ rows with average statistics for every cause.
-    fn add_pseudo_counts(&self, model: &Model, tables: &Tables, objectives: &mut [f64]) {
+    pub(super) fn add_pseudo_counts(&self, model: &Model, tables: &Tables, objectives: &mut [f64]) {
         let causes = model.h() + usize::from(model.background_learned);
         for (d, _, span) in model.columns().iter() {
             for h in 0..causes {

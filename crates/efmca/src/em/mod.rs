@@ -7,6 +7,7 @@ mod clusters;
 mod init;
 mod m_step;
 mod moments;
+mod ordered;
 mod run;
 mod schedule;
 mod settings;

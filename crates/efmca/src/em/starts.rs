@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use super::clusters::Clusters;
 use super::init::{dictionaries, of_group, weak_rows};
-use super::m_step::MStep;
+use super::m_step::{ExactPosteriors, MStep, TruncatedPosteriors};
 use super::run::{Engine, Fit, Progress, Run, StopReason};
 use super::training::Training;
 use super::{Em, Held, Init};
@@ -284,39 +284,43 @@ impl Em {
     /// Gives the posteriors that `run` has on its own view of the data, `other`, to the M-step of the target family.
     fn adopt(
         &self,
-        mut model: Model,
+        model: Model,
         training: &Training,
         average: &Array1<f64>,
         other: &Training,
         run: Run<'_>,
     ) -> Result<Model> {
         let Run { model: trained, engine, .. } = run;
-        let moments = match (engine, training) {
-            (Engine::Truncated(mut truncated), Training::Truncated { observed, .. }) => {
-                // sets that were not trained need a few steps to be good
-                for _ in 0..if truncated.is_filled() { 1 } else { FIRST_STEPS } {
-                    truncated.e_step(&trained, 1.0, true)?;
-                }
-                // the owners are those of the other model
-                let tables = Tables { strength: Tables::new(&trained).strength, ..Tables::new(&model) };
-                truncated.with_data(observed).redistribute(&model, &tables)?
-            }
-            _ => {
-                let posterior = Exact::new(&trained)?;
-                let sums = posterior.e_step(other.sample(), training.sample(), 1.0)?;
-                posterior.states().distribute(training.columns(), &sums)
-            }
-        };
+        let (columns, owning) = (training.columns(), Tables::new(&trained));
         let m_step = MStep {
             pseudo_count: self.pseudo_count.max(1e-3),
             average,
             smallest_pi: self.smallest_pi,
             hold_pi: self.holds.iter().any(|hold| hold.applies(Held::Pi, 0)),
-            hold_w: vec![false; training.columns().l_max()],
+            hold_w: vec![false; columns.l_max()],
             hold_background: false,
             mean_weight: training.mean_weight(),
         };
-        m_step.apply(&mut model, &moments);
-        Ok(model)
+        match (engine, training) {
+            (Engine::Truncated(mut truncated), Training::Truncated { observed, .. }) => {
+                // sets that were not trained need a few steps to be good
+                for _ in 0..if truncated.is_filled() { 1 } else { FIRST_STEPS } {
+                    truncated.e_step(&trained, 1.0, true)?;
+                }
+                let tables = Tables { strength: owning.strength.clone(), ..Tables::new(&model) };
+                let mut truncated = truncated.with_data(observed);
+                let moments = truncated.redistribute(&model, &tables)?;
+                let mut posteriors =
+                    TruncatedPosteriors { truncated: &mut truncated, tables: &tables, first: &moments, columns };
+                m_step.adopt(model, &moments, &mut posteriors, &owning)
+            }
+            _ => {
+                let exact = Exact::new(&trained)?;
+                let sums = exact.e_step(other.sample(), training.sample(), 1.0)?;
+                let moments = exact.states().distribute(columns, &sums);
+                let mut posteriors = ExactPosteriors { exact: &exact, sums: &sums, columns };
+                m_step.adopt(model, &moments, &mut posteriors, &owning)
+            }
+        }
     }
 }
