@@ -5,7 +5,7 @@ use ndarray::Array2;
 use super::candidates::{Candidate, Kind};
 use super::held_out::LEAST;
 use super::interval::log_probability;
-use super::known::{Owned, search};
+use super::known::{Owned, OwnedSums, search};
 use crate::family::{Measure, SharedFamily};
 use crate::model::{Model, Tables};
 
@@ -75,13 +75,14 @@ impl Given {
     /// on the others.
     pub(super) fn try_family(&self, candidate: &Candidate) -> Option<(SharedFamily, Vec<f64>, f64)> {
         let mut seen = self.seen.clone();
-        let mut family = candidate.family(&search(candidate, std::slice::from_ref(&seen)).ok()?).ok()?;
+        let known = search(candidate, std::slice::from_ref(&seen), None).ok()?;
+        let mut family = candidate.family(&known).ok()?;
         let mut etas = m_step(&family, &seen)?;
         let mut bound = f64::NEG_INFINITY;
         for step in 0..STEPS {
             bound = self.e_step(&family, &etas, &mut seen);
             if candidate.searched() > 0 && step == STEPS / 2 {
-                family = candidate.family(&search(candidate, std::slice::from_ref(&seen)).ok()?).ok()?;
+                family = candidate.family(&search(candidate, std::slice::from_ref(&seen), Some(&known)).ok()?).ok()?;
             }
             etas = m_step(&family, &seen)?;
         }
@@ -175,19 +176,15 @@ impl<'a> Densities<'a> {
 /// Natural parameters for each owner, or nothing if the family cannot be computed with these values.
 fn m_step(family: &SharedFamily, seen: &Owned) -> Option<Vec<Vec<f64>>> {
     let l = family.l();
-    let mut t = Array2::zeros((seen.y.len(), l));
-    for (y, mut row) in seen.y.iter().zip(t.outer_iter_mut()) {
-        family.t(*y, row.as_slice_mut()?);
-    }
-    let (sums, weights) = (seen.owner.t().dot(&t), seen.owner.sum_axis(ndarray::Axis(0)));
+    let OwnedSums { weights, t, .. } = seen.sums(&**family);
     let count = seen.y.len().max(1) as f64;
-    let average: Vec<f64> = (0..l).map(|l| t.column(l).sum() / count).collect();
+    let average: Vec<f64> = (0..l).map(|l| t.iter().map(|t| t[l]).sum::<f64>() / count).collect();
     weights
         .iter()
         .enumerate()
         .map(|(h, weight)| {
             // one row of average data, as in the training of the whole model
-            let mut w: Vec<f64> = (0..l).map(|l| (sums[[h, l]] + average[l]) / (weight + 1.0)).collect();
+            let mut w: Vec<f64> = (0..l).map(|l| (t[h][l] + average[l]) / (weight + 1.0)).collect();
             family.project(&mut w);
             let mut eta = vec![0.0; l];
             family.phi(&w, &mut eta);

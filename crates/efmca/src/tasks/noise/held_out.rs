@@ -210,17 +210,18 @@ impl Split {
         Scores { rows, columns }
     }
 
-    /// The entries that training sees with their owners under `model`, for as many rows as there is room for.
-    pub(crate) fn owned(&self, model: &Model) -> Result<Vec<Owned>> {
-        let few = Few::of(&*self.shown, MOST_OWNERS / ((model.h() + 1) * model.d()));
+    /// The entries that training sees with their owners under `model`, about `most` of them and for as many rows as there is
+    /// room for.
+    pub(crate) fn owned(&self, model: &Model, most: usize) -> Result<Vec<Owned>> {
+        let few = Few::of(&*self.shown, most.min(MOST_OWNERS / (model.h() + 1)) / model.d());
         let posteriors = Owners::new(model, &few)?;
         let tables = Tables::new(model);
         Ok(owned(&rows_of(&few), &posteriors, &tables))
     }
 
-    /// The entries that training sees, all with one owner.
-    pub(crate) fn by_one(&self) -> Vec<Owned> {
-        let few = Few::of(&*self.shown, MOST_OWNERS / self.shown.d());
+    /// About `most` entries that training sees, all with one owner.
+    pub(crate) fn by_one(&self, most: usize) -> Vec<Owned> {
+        let few = Few::of(&*self.shown, most / self.shown.d());
         let rows = rows_of(&few);
         let there = |column: ndarray::ArrayView1<'_, f64>| column.iter().copied().filter(|y| !y.is_nan()).collect();
         rows.columns().into_iter().map(|column| Owned::by_one(there(column))).collect()

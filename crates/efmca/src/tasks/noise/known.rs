@@ -1,9 +1,10 @@
 //! Known parameters that nobody knows: found by the likelihood, one at a time.
 
-use ndarray::{Array2, s};
+use ndarray::Array2;
 use rayon::prelude::*;
 
-use super::candidates::{Candidate, rounded};
+use super::candidates::{Candidate, Unknown, rounded};
+use super::peak::{Bracket, peak};
 use crate::error::Result;
 use crate::family::Family;
 
@@ -16,6 +17,15 @@ pub(crate) struct Owned {
     pub(crate) owner: Array2<f64>,
 }
 
+/// What the M-step for one column needs.
+pub(super) struct OwnedSums {
+    /// $\sum_n\log h(y^{(n)})$.
+    log_h: f64,
+    /// For each owner $\sum_n\mathbb E\lbrack\mathcal A_h\rbrack$ and, beside it, the same with $\vec T(y^{(n)})$.
+    pub(super) weights: Vec<f64>,
+    pub(super) t: Vec<Vec<f64>>,
+}
+
 impl Owned {
     /// Values that all have the same owner.
     pub(crate) fn by_one(y: Vec<f64>) -> Owned {
@@ -23,49 +33,63 @@ impl Owned {
         Owned { y, owner }
     }
 
-    /// $\sum_n\sum_h \mathbb E\lbrack\mathcal A_h\rbrack\log p(y^{(n)}; \vec\Phi(\vec w_h))$ with the best $\vec w_h$, which is what the M-step finds.
-    fn objective(&self, family: &dyn Family) -> f64 {
-        let l = family.l();
-        let mut t = Array2::zeros((self.y.len(), l));
-        let mut sum = 0.0;
-        for (y, mut row) in self.y.iter().zip(t.outer_iter_mut()) {
-            sum += family.log_h(*y);
-            if let Some(row) = row.as_slice_mut() {
-                family.t(*y, row);
+    /// The sums of the M-step with the statistics of `family`.
+    pub(super) fn sums(&self, family: &dyn Family) -> OwnedSums {
+        let (l, owners) = (family.l(), self.owner.ncols());
+        let mut sums = OwnedSums { log_h: 0.0, weights: vec![0.0; owners], t: vec![vec![0.0; l]; owners] };
+        let mut t = vec![0.0; l];
+        for (y, owner) in self.y.iter().zip(self.owner.outer_iter()) {
+            sums.log_h += family.log_h(*y);
+            family.t(*y, &mut t);
+            for ((q, weight), sum) in owner.iter().zip(&mut sums.weights).zip(&mut sums.t) {
+                *weight += q;
+                sum.iter_mut().zip(&t).for_each(|(sum, t)| *sum += q * t);
             }
         }
-        let sums = self.owner.t().dot(&t);
-        let weights = self.owner.sum_axis(ndarray::Axis(0));
-        let mut eta = vec![0.0; l];
-        for (h, weight) in weights.iter().enumerate().filter(|(_, weight)| **weight > 1e-6) {
-            let mut w: Vec<f64> = sums.slice(s![h, ..]).iter().map(|sum| sum / weight).collect();
-            let average = w.clone();
+        sums
+    }
+
+    /// $\sum_n\sum_h \mathbb E\lbrack\mathcal A_h\rbrack\log p(y^{(n)}; \vec\Phi(\vec w_h))$ with the best $\vec w_h$, which is what the M-step finds.
+    fn objective(&self, family: &dyn Family) -> f64 {
+        let sums = self.sums(family);
+        let mut eta = vec![0.0; family.l()];
+        let mut objective = sums.log_h;
+        for (weight, t) in sums.weights.iter().zip(&sums.t).filter(|(weight, _)| **weight > 1e-6) {
+            let average: Vec<f64> = t.iter().map(|sum| sum / weight).collect();
+            let mut w = average.clone();
             family.project(&mut w);
             family.phi(&w, &mut eta);
             let inner: f64 = eta.iter().zip(&average).map(|(eta, t)| eta * t).sum();
-            sum += weight * (inner - family.a(&eta));
+            objective += weight * (inner - family.a(&eta));
         }
-        sum
+        objective
     }
 }
 
-/// Points of the first look over a range.
-const GRID: usize = 9;
-/// Steps of the golden section after it.
-const STEPS: usize = 14;
-/// Rounds over several parameters.
+/// Rounds over several parameters, and if there are values that were found before.
 const ROUNDS: usize = 4;
+const ROUNDS_AGAIN: usize = 2;
+/// Several parameters that moved by less than this, relatively, are found.
+const STILL: f64 = 2e-3;
+/// Whole numbers are followed this far to the next better one.
+const MOST_WHOLE_STEPS: usize = 20;
 
-/// The values of the candidate's unknown parameters at which `columns` are most likely, given who owns what.
-pub(crate) fn search(candidate: &Candidate, columns: &[Owned]) -> Result<Vec<f64>> {
-    let mut known = candidate.middle();
-    let rounds = if known.len() > 1 { ROUNDS } else { 1 };
-    for _ in 0..rounds {
+/// The values of the candidate's unknown parameters at which `columns` are most likely, given who owns what; near to values that
+/// were found before, if there are any.
+pub(crate) fn search(candidate: &Candidate, columns: &[Owned], before: Option<&[f64]>) -> Result<Vec<f64>> {
+    let mut known = before.map_or_else(|| candidate.middle(), <[f64]>::to_vec);
+    let rounds = match (known.len(), before) {
+        (0 | 1, _) => 1,
+        (_, None) => ROUNDS,
+        (_, Some(_)) => ROUNDS_AGAIN,
+    };
+    for round in 0..rounds {
+        let old = known.clone();
         for index in 0..known.len() {
             let unknown = candidate.unknown[index];
-            let objective = |log: f64| -> f64 {
+            let objective = |value: f64| -> f64 {
                 let mut known = known.clone();
-                known[index] = rounded(&unknown, log.exp());
+                known[index] = value;
                 // what cannot be built or computed is not the best
                 candidate.family(&known).map_or(f64::NEG_INFINITY, |family| {
                     let sum: f64 =
@@ -73,38 +97,32 @@ pub(crate) fn search(candidate: &Candidate, columns: &[Owned]) -> Result<Vec<f64
                     if sum.is_nan() { f64::NEG_INFINITY } else { sum }
                 })
             };
-            known[index] = rounded(&unknown, maximum(objective, unknown.low.ln(), unknown.high.ln()).exp());
+            let near = (round > 0 || before.is_some()).then(|| known[index].ln());
+            known[index] = best_value(&unknown, near, objective);
+        }
+        if known.iter().zip(&old).all(|(new, old)| (new / old - 1.0).abs() < STILL) {
+            break;
         }
     }
     Ok(known)
 }
 
-/// The place of the highest value between two ends: a grid, and the golden section around its best point.
-fn maximum(objective: impl Fn(f64) -> f64, low: f64, high: f64) -> f64 {
-    if high <= low {
-        return low;
-    }
-    let at = |index: usize| low + (high - low) * index as f64 / (GRID - 1) as f64;
-    let values: Vec<f64> = (0..GRID).map(|index| objective(at(index))).collect();
-    let best = (0..GRID).max_by(|a, b| values[*a].total_cmp(&values[*b])).unwrap_or(0);
-    let (mut low, mut high) = (at(best.saturating_sub(1)), at((best + 1).min(GRID - 1)));
-    let golden = 0.5 * (5f64.sqrt() - 1.0);
-    let (mut left, mut right) = (high - golden * (high - low), low + golden * (high - low));
-    let (mut left_value, mut right_value) = (objective(left), objective(right));
-    for _ in 0..STEPS {
-        if left_value >= right_value {
-            (high, right, right_value) = (right, left, left_value);
-            left = high - golden * (high - low);
-            left_value = objective(left);
-        } else {
-            (low, left, left_value) = (left, right, right_value);
-            right = low + golden * (high - low);
-            right_value = objective(right);
+/// The value of one parameter at which `objective` is highest. The search is in its logarithm.
+fn best_value(unknown: &Unknown, near: Option<f64>, objective: impl Fn(f64) -> f64) -> f64 {
+    let range = (unknown.low.ln(), unknown.high.ln());
+    let logarithmic = |log: f64| objective(rounded(unknown, log.exp()));
+    let bracket = Bracket::find(&logarithmic, range, near);
+    let mut best = rounded(unknown, peak(&logarithmic, bracket).exp());
+    if unknown.whole {
+        let mut highest = objective(best);
+        for _ in 0..MOST_WHOLE_STEPS {
+            let next = [best - 1.0, best + 1.0].into_iter().filter(|next| (unknown.low..=unknown.high).contains(next));
+            let next = next.map(|next| (next, objective(next))).max_by(|a, b| a.1.total_cmp(&b.1));
+            let Some((value, height)) = next.filter(|(_, height)| *height > highest) else { break };
+            (best, highest) = (value, height);
         }
     }
-    // the ends of the range are places too
-    let middle = 0.5 * (low + high);
-    [middle, at(best)].into_iter().max_by(|a, b| objective(*a).total_cmp(&objective(*b))).unwrap_or(middle)
+    best
 }
 
 #[cfg(test)]
@@ -128,7 +146,7 @@ mod tests {
             let y: Vec<f64> = (0..20_000).map(|_| source.sample(&eta, &mut rng)).collect();
             let values = Values::of(y.iter().copied()).unwrap_or_else(|| unreachable!("there are values"));
             let candidate = Candidate::parse(spec, &values)?;
-            let found = search(&candidate, &[Owned::by_one(y)])?[0];
+            let found = search(&candidate, &[Owned::by_one(y)], None)?[0];
             let truth: f64 = made.split('=').nth(1).and_then(|text| text.parse().ok()).unwrap_or(f64::NAN);
             assert!((found / truth - 1.0).abs() < tolerance, "{made}: {found}");
         }

@@ -13,6 +13,7 @@ mod held_out;
 mod interval;
 mod known;
 mod matched;
+mod peak;
 mod ranking;
 mod table;
 
@@ -31,8 +32,9 @@ use crate::model::{Data, Model};
 use crate::posterior::truncated::Precision;
 use crate::posterior::{LARGEST_EXACT_H, Truncation};
 
-/// Rounds of search for unknown known parameters.
-const ROUNDS: usize = 4;
+/// Rounds of search for unknown known parameters, and entries that are looked at: in the first look and later.
+const ROUNDS: [usize; 2] = [2, 4];
+const MOST_ENTRIES: [usize; 2] = [1 << 12, 1 << 20];
 /// A parameter that moved by less than this, relatively, is found.
 const FOUND: f64 = 0.02;
 /// Rows of average data in each entry of the dictionaries, so that a cause with one value of its own has no zero variance.
@@ -83,6 +85,8 @@ pub struct NoiseType {
     pub(crate) hidden: f64,
     pub(crate) seed: u64,
     same_posteriors: bool,
+    /// Whether this is the first look at a family, for which a rough value of unknown parameters is enough.
+    first_look: bool,
 }
 
 /// What an observer is told.
@@ -110,6 +114,8 @@ pub(crate) struct Trial {
 /// One training of a family.
 pub(crate) struct Trained {
     pub(crate) family: SharedFamily,
+    /// The values of its unknown parameters.
+    known: Vec<f64>,
     pub(crate) fit: Fit,
     pub(crate) scores: Scores,
 }
@@ -117,7 +123,7 @@ pub(crate) struct Trained {
 impl NoiseType {
     /// Models with `h` causes.
     pub fn new(h: usize) -> NoiseType {
-        NoiseType { h, families: None, restarts: 3, iterations: 60, hidden: 0.1, seed: 0, same_posteriors: false }
+        NoiseType { h, families: None, restarts: 3, iterations: 60, hidden: 0.1, seed: 0, same_posteriors: false, first_look: false }
     }
 
     /// The same settings for models with `h` causes.
@@ -186,8 +192,10 @@ impl NoiseType {
         let mut told = (0, candidates.len());
         let mut stopped = false;
         for candidate in candidates {
-            let quick = NoiseType { iterations: self.iterations.div_ceil(FIRST_LOOK), ..self.clone() };
-            let trained = quick.train(&candidate, &split, whole, 0, None);
+            let iterations = self.iterations.div_ceil(FIRST_LOOK);
+            let quick = NoiseType { iterations, first_look: true, ..self.clone() };
+            let front = first(&trials).map(|index| trials[index].best.fit.model.clone());
+            let trained = quick.train(&candidate, &split, whole, 0, front.as_ref(), None);
             told.0 += 1;
             let step = Step { done: candidate.name(), trainings: told };
             match trained {
@@ -247,8 +255,8 @@ impl NoiseType {
         Ok((found, refused))
     }
 
-    /// Gives those that are not far behind other starts, and the posteriors of the one in front: then what is between them
-    /// is not which of them had luck with its start.
+    /// Gives those that are not far behind the posteriors of the one in front, other starts, and again the posteriors of the one
+    /// in front until nobody overtakes it: then what is between them is not which of them had luck with its start.
     fn try_again(
         &self,
         trials: &mut [Trial],
@@ -259,15 +267,15 @@ impl NoiseType {
     ) -> Result<ControlFlow<()>> {
         // who was in front when its posteriors were given to the others, and with which bound
         let mut shared: Option<(usize, f64)> = None;
-        for round in 1..self.restarts + SHARED_ROUNDS {
-            let sharing = round >= self.restarts;
+        for round in 0..self.restarts + SHARED_ROUNDS {
+            let sharing = round == 0 || round >= self.restarts;
             let Some(first) = first(trials) else { return Ok(ControlFlow::Continue(())) };
             let bound = trials[first].best.fit.log_likelihood;
-            if shared.is_some_and(|(index, before)| index == first && bound <= before + ENOUGH) {
+            if sharing && shared.is_some_and(|(index, before)| index == first && bound <= before + ENOUGH) {
                 break;
             }
-            // a family that had no luck can be far behind itself, and gets a chance when posteriors are shared
-            let factor = if sharing && shared.is_none() { LAST_CHANCE } else { 1.0 };
+            // the first look was short, and others may have come with better posteriors since
+            let factor = if round == 0 { LAST_CHANCE } else { 1.0 };
             let near = |trial: &Trial| {
                 let (lead, error) = trials[first].best.scores.lead(&trial.best.scores);
                 lead < factor * FAR.0.max(FAR.1 * error)
@@ -279,7 +287,9 @@ impl NoiseType {
             for index in contenders {
                 let model = sharing.then(|| trials[first].best.fit.model.clone());
                 // a start that fails says nothing about the ones that did not
-                if let Ok(trained) = self.train(&trials[index].candidate, split, whole, round as u64, model.as_ref()) {
+                let Trial { candidate, best, .. } = &trials[index];
+                let trained = self.train(candidate, split, whole, round as u64, model.as_ref(), Some(&best.known));
+                if let Ok(trained) = trained {
                     trials[index].add(trained);
                 }
                 told.0 += 1;
@@ -295,7 +305,7 @@ impl NoiseType {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Trains a candidate, and finds what is unknown of it.
+    /// Trains a candidate, and finds what is unknown of it, near to what was found before.
     pub(crate) fn train(
         &self,
         candidate: &Candidate,
@@ -303,11 +313,15 @@ impl NoiseType {
         whole: bool,
         start: u64,
         from: Option<&Model>,
+        before: Option<&[f64]>,
     ) -> Result<Trained> {
-        let mut known = match (candidate.searched(), from) {
-            (0, _) => Vec::new(),
-            (_, Some(model)) => known::search(candidate, &split.owned(model)?)?,
-            (_, None) => known::search(candidate, &split.by_one())?,
+        let [rounds, most] = [ROUNDS, MOST_ENTRIES].map(|choice| choice[usize::from(!self.first_look)]);
+        let mut known = match (from, before) {
+            _ if candidate.searched() == 0 => Vec::new(),
+            (Some(model), before) => known::search(candidate, &split.owned(model, most)?, before)?,
+            (None, Some(before)) => before.to_vec(),
+            // before there are causes a rough value is all there is
+            (None, None) => known::search(candidate, &split.by_one(MOST_ENTRIES[0]), None)?,
         };
         let mut family = candidate.family(&known)?;
         let mut em = self.em(&*split.seen).family(family.clone()).seed(self.seed.wrapping_add(start << 32));
@@ -316,8 +330,8 @@ impl NoiseType {
             None => em,
         };
         let mut fit = em.fit(&*split.seen)?;
-        for _ in 0..if known.is_empty() { 0 } else { ROUNDS } {
-            let next = known::search(candidate, &split.owned(&fit.model)?)?;
+        for _ in 0..if known.is_empty() { 0 } else { rounds } {
+            let next = known::search(candidate, &split.owned(&fit.model, most)?, Some(&known))?;
             let moved = known.iter().zip(&next).map(|(old, new)| (new / old - 1.0).abs()).fold(0.0, f64::max);
             known = next;
             family = candidate.family(&known)?;
@@ -329,7 +343,7 @@ impl NoiseType {
             }
         }
         let scores = split.scores(&fit.model, whole)?;
-        Ok(Trained { family, fit, scores })
+        Ok(Trained { family, known, fit, scores })
     }
 
     /// The training of all families.
