@@ -166,7 +166,7 @@ impl Select {
             })
             .collect();
         let chosen = tried.iter().position(|tried| tried.behind.0 <= ERRORS * tried.behind.1).unwrap_or(0);
-        Ok(Choice { tried, chosen, entries: first.entries() })
+        Ok(Choice { tried, chosen, entries: first.entries })
     }
 }
 

@@ -46,14 +46,12 @@ impl NoiseType {
 impl Scores {
     fn scaled(mut self, factor: f64) -> Scores {
         self.rows.iter_mut().for_each(|row| *row *= factor);
-        self.columns.iter_mut().for_each(|(_, sum)| *sum *= factor);
         self
     }
 
     /// The sum of two scores of the same entries.
     fn plus(mut self, other: &Scores) -> Scores {
         self.rows = (Array1::from(self.rows) + Array1::from(other.rows.clone())).to_vec();
-        self.columns.iter_mut().zip(&other.columns).for_each(|((_, sum), (_, more))| *sum += more);
         self
     }
 }

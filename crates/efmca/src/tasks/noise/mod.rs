@@ -114,8 +114,6 @@ pub(crate) struct Trial {
 /// One training of a family.
 pub(crate) struct Trained {
     pub(crate) family: SharedFamily,
-    /// The values of its unknown parameters.
-    known: Vec<f64>,
     pub(crate) fit: Fit,
     pub(crate) scores: Scores,
 }
@@ -123,7 +121,16 @@ pub(crate) struct Trained {
 impl NoiseType {
     /// Models with `h` causes.
     pub fn new(h: usize) -> NoiseType {
-        NoiseType { h, families: None, restarts: 3, iterations: 60, hidden: 0.1, seed: 0, same_posteriors: false, first_look: false }
+        NoiseType {
+            h,
+            families: None,
+            restarts: 3,
+            iterations: 60,
+            hidden: 0.1,
+            seed: 0,
+            same_posteriors: false,
+            first_look: false,
+        }
     }
 
     /// The same settings for models with `h` causes.
@@ -195,7 +202,7 @@ impl NoiseType {
             let iterations = self.iterations.div_ceil(FIRST_LOOK);
             let quick = NoiseType { iterations, first_look: true, ..self.clone() };
             let front = first(&trials).map(|index| trials[index].best.fit.model.clone());
-            let trained = quick.train(&candidate, &split, whole, 0, front.as_ref(), None);
+            let trained = quick.train(&candidate, &split, whole, 0, front.as_ref());
             told.0 += 1;
             let step = Step { done: candidate.name(), trainings: told };
             match trained {
@@ -287,9 +294,7 @@ impl NoiseType {
             for index in contenders {
                 let model = sharing.then(|| trials[first].best.fit.model.clone());
                 // a start that fails says nothing about the ones that did not
-                let Trial { candidate, best, .. } = &trials[index];
-                let trained = self.train(candidate, split, whole, round as u64, model.as_ref(), Some(&best.known));
-                if let Ok(trained) = trained {
+                if let Ok(trained) = self.train(&trials[index].candidate, split, whole, round as u64, model.as_ref()) {
                     trials[index].add(trained);
                 }
                 told.0 += 1;
@@ -305,7 +310,7 @@ impl NoiseType {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Trains a candidate, and finds what is unknown of it, near to what was found before.
+    /// Trains a candidate, and finds what is unknown of it.
     pub(crate) fn train(
         &self,
         candidate: &Candidate,
@@ -313,15 +318,13 @@ impl NoiseType {
         whole: bool,
         start: u64,
         from: Option<&Model>,
-        before: Option<&[f64]>,
     ) -> Result<Trained> {
         let [rounds, most] = [ROUNDS, MOST_ENTRIES].map(|choice| choice[usize::from(!self.first_look)]);
-        let mut known = match (from, before) {
+        // a rough value from the whole range, whatever was found before: what is wrong there would stay wrong
+        let mut known = match from {
             _ if candidate.searched() == 0 => Vec::new(),
-            (Some(model), before) => known::search(candidate, &split.owned(model, most)?, before)?,
-            (None, Some(before)) => before.to_vec(),
-            // before there are causes a rough value is all there is
-            (None, None) => known::search(candidate, &split.by_one(MOST_ENTRIES[0]), None)?,
+            Some(model) => known::search(candidate, &split.owned(model, MOST_ENTRIES[0])?, None)?,
+            None => known::search(candidate, &split.by_one(MOST_ENTRIES[0]), None)?,
         };
         let mut family = candidate.family(&known)?;
         let mut em = self.em(&*split.seen).family(family.clone()).seed(self.seed.wrapping_add(start << 32));
@@ -343,7 +346,7 @@ impl NoiseType {
             }
         }
         let scores = split.scores(&fit.model, whole)?;
-        Ok(Trained { family, known, fit, scores })
+        Ok(Trained { family, fit, scores })
     }
 
     /// The training of all families.

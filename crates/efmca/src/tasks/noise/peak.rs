@@ -90,10 +90,18 @@ pub(super) fn peak(f: &impl Fn(f64) -> f64, bracket: Bracket) -> f64 {
         let x = best.0 + if step.abs() >= SMALLEST { step } else { SMALLEST.copysign(step) };
         let next = (x, f(x));
         if next.1 >= best.1 {
-            if x < best.0 { high = best.0 } else { low = best.0 }
+            if x < best.0 {
+                high = best.0
+            } else {
+                low = best.0
+            }
             (third, second, best) = (second, best, next);
         } else {
-            if x < best.0 { low = x } else { high = x }
+            if x < best.0 {
+                low = x
+            } else {
+                high = x
+            }
             if next.1 >= second.1 || second.0 == best.0 {
                 (third, second) = (second, next);
             } else if next.1 >= third.1 || third.0 == best.0 || third.0 == second.0 {

@@ -70,7 +70,7 @@ pub struct Ranking {
 impl Ranking {
     pub(super) fn new(trials: &[Trial], refused: Vec<Refusal>, kind: Kind, split: &Split, h: usize) -> Ranking {
         let best = super::first(trials).unwrap_or(0);
-        let entries = trials[best].best.scores.entries();
+        let entries = trials[best].best.scores.entries;
         let first = (trials[best].best.scores.clone(), luck(&trials[best]));
         let mut ranked: Vec<Ranked> =
             trials.iter().map(|trial| describe(trial, kind, split, (&first.0, first.1))).collect();
@@ -160,7 +160,7 @@ impl Ranking {
 fn describe(trial: &Trial, kind: Kind, split: &Split, (first, first_luck): (&Scores, f64)) -> Ranked {
     let (behind, error) = first.lead(&trial.best.scores);
     let spread = spread(&trial.held_out);
-    let evidence = EVIDENCE / first.entries().max(1) as f64;
+    let evidence = EVIDENCE / first.entries.max(1) as f64;
     let tied = behind <= (ERRORS * error).max(evidence).max(luck(trial)).max(first_luck);
     let fit = &trial.best.fit;
     let parameters = fit.model.parameter_count() + trial.candidate.taken_from_data();
