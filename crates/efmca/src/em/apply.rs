@@ -1,6 +1,6 @@
 //! A trained model on data: what explains each row.
 
-use ndarray::{Array1, Array2};
+use ndarray::{Array1, Array2, Axis};
 
 use crate::error::Result;
 use crate::model::{Data, Model, Statistics, Tables};
@@ -32,10 +32,7 @@ impl Model {
         for sweep in 0..sweeps.max(1) {
             truncated.e_step(self, 1.0, sweep + 1 >= sweeps)?;
         }
-        let (n, s) = (truncated.sets().n(), truncated.sets().s());
-        let q = Array2::from_shape_fn((n, s), |(n, state)| truncated.q()[n * s + state]);
-        let bounds = Array1::from(truncated.bounds().to_vec());
-        Ok(Inferred { sets: truncated.into_sets(), q, bounds })
+        Ok(Inferred::of(truncated))
     }
 
     /// The posteriors that are used where nothing is said about them.
@@ -74,6 +71,14 @@ impl Model {
 }
 
 impl Inferred {
+    /// What the last E-step left, which kept $q$.
+    fn of(truncated: Truncated<'_>) -> Inferred {
+        let (n, s) = (truncated.sets().n(), truncated.sets().s());
+        let q = Array2::from_shape_fn((n, s), |(n, state)| truncated.q()[n * s + state]);
+        let bounds = Array1::from(truncated.bounds().to_vec());
+        Inferred { sets: truncated.into_sets(), q, bounds }
+    }
+
     /// $\mathbb E_{q^{(n)}}\lbrack s_h\rbrack $ for each row and cause.
     pub fn active_probabilities(&self) -> Array2<f64> {
         let mut found = Array2::zeros((self.sets.n(), self.sets.h()));
@@ -115,9 +120,27 @@ impl Owners {
         Ok(Owners::All(Exact::new(model)?.posteriors(&statistics)?))
     }
 
+    /// The posteriors of `model` on `y` from sets of states that training left, after one more E-step.
+    pub(crate) fn of_sets(model: &Model, y: &dyn Data, sets: Sets) -> Result<Owners> {
+        let truncation = Truncation::new(sets.s()).precision(Precision::Single);
+        let observed = Observed::new(&model.columns, y, None, Precision::Single)?;
+        let mut truncated = Truncated::new(&observed, &truncation, model.h(), 0).with_sets(sets);
+        truncated.e_step(model, 1.0, true)?;
+        Ok(Owners::Some(Box::new(Inferred::of(truncated))))
+    }
+
     /// $\mathbb E_{q^{(n)}}\lbrack\mathcal A_{dh}\rbrack $ for each row: how likely each cause, and last the background, is to own
     /// column `d` of it.
     pub(crate) fn of_column(&self, tables: &Tables, d: usize) -> Array2<f64> {
+        let rows = match self {
+            Owners::All(q) => q.nrows(),
+            Owners::Some(inferred) => inferred.sets.n(),
+        };
+        self.of_rows(tables, d, &(0..rows).collect::<Vec<usize>>())
+    }
+
+    /// The same for some rows.
+    pub(crate) fn of_rows(&self, tables: &Tables, d: usize, rows: &[usize]) -> Array2<f64> {
         let order = order_of_owners(tables, d);
         let background = tables.strength.nrows() - 1;
         let owner = |active: &dyn Fn(usize) -> bool| {
@@ -129,13 +152,13 @@ impl Owners {
                 for state in 0..q.ncols() {
                     takes[[state, owner(&|h| state >> h & 1 == 1)]] = 1.0;
                 }
-                q.dot(&takes)
+                if rows.len() == q.nrows() { q.dot(&takes) } else { q.select(Axis(0), rows).dot(&takes) }
             }
             Owners::Some(inferred) => {
                 let sets = &inferred.sets;
-                let mut found = Array2::zeros((sets.n(), background + 1));
-                for (n, mut row) in found.outer_iter_mut().enumerate() {
-                    for (state, q) in sets.row(n).chunks_exact(sets.words()).zip(inferred.q.row(n)) {
+                let mut found = Array2::zeros((rows.len(), background + 1));
+                for (n, mut row) in rows.iter().zip(found.outer_iter_mut()) {
+                    for (state, q) in sets.row(*n).chunks_exact(sets.words()).zip(inferred.q.row(*n)) {
                         row[owner(&|h| state[h / 64] >> (h % 64) & 1 == 1)] += *q;
                     }
                 }

@@ -146,7 +146,7 @@ impl Select {
                 }
             }
             let Some(fit) = best else { continue };
-            let scores = split.scores(&fit.model, whole)?;
+            let scores = split.scores(&fit, whole)?;
             found.push((*h, fit, scores));
             let step = Step { done: format!("{h} causes"), trainings: (done + 1, causes.len()) };
             if observer(&step).is_break() {

@@ -7,15 +7,14 @@ use rayon::prelude::*;
 
 use super::interval::log_probability;
 use super::known::Owned;
-use crate::em::Owners;
+use super::pixels::HiddenPixels;
+use crate::em::{Fit, Owners};
 use crate::error::Result;
 use crate::family::Measure;
 use crate::model::{Data, Model, Patches, Tables};
 
 /// Numbers that owners of entries may take.
 const MOST_OWNERS: usize = 4_000_000;
-/// Entries of patches that score the hidden pixels of an image and overlap.
-const MOST_SCORED: usize = 1 << 20;
 
 /// Data whose noise is asked for: a table, or images cut into patches.
 #[derive(Debug, Clone, Copy)]
@@ -40,8 +39,8 @@ pub(crate) struct Split {
     /// Rows for scoring, without the hidden entries and with them.
     pub(super) shown: Box<dyn Data>,
     pub(super) whole: Box<dyn Data>,
-    /// Where the entries of these rows are in an image, if they are patches that overlap.
-    places: Option<Places>,
+    /// The hidden entries of these rows, if they are patches of images.
+    pub(super) hidden_pixels: Option<HiddenPixels>,
     /// How often an entry is in the rows that training sees.
     pub(crate) overlap: f64,
 }
@@ -68,7 +67,7 @@ impl Source<'_> {
                     }
                 }
                 let (shown, whole) = (Box::new(seen.clone()), Box::new(table.to_owned()));
-                Ok(Split { seen: Box::new(seen), shown, whole, places: None, overlap: 1.0 })
+                Ok(Split { seen: Box::new(seen), shown, whole, hidden_pixels: None, overlap: 1.0 })
             }
             Source::Images { pixels, patch, stride } => {
                 let mut masked: Array4<f64> = pixels.to_owned();
@@ -79,60 +78,15 @@ impl Source<'_> {
                         *value = f64::NAN;
                     }
                 }
-                let lattice = scoring_stride(masked.len(), *patch);
-                let apart = |image: ArrayView4<'_, f64>| -> Result<Box<dyn Data>> {
-                    Ok(Box::new(Patches::of_stack(image, *patch)?.stride(lattice)))
+                let patches = |image: ArrayView4<'_, f64>| -> Result<Box<dyn Data>> {
+                    Ok(Box::new(Patches::of_stack(image, *patch)?.stride(*stride)))
                 };
-                let overlapping = lattice < patch.0.max(patch.1);
-                let places = || Places::new(masked.dim(), *patch, |image| apart(image.view()));
-                let places = overlapping.then(places).transpose()?;
-                let seen = Patches::of_stack(masked.view(), *patch)?.stride(*stride);
+                let hidden = HiddenPixels::new(masked.view(), *pixels, *patch, *stride)?;
+                let (seen, shown, whole) = (patches(masked.view())?, patches(masked.view())?, patches(*pixels)?);
                 let overlap = (seen.n() * seen.d()) as f64 / masked.len() as f64;
-                let (shown, whole) = (apart(masked.view())?, apart(*pixels)?);
-                Ok(Split { seen: Box::new(seen), shown, whole, places, overlap: overlap.max(1.0) })
+                Ok(Split { seen, shown, whole, hidden_pixels: Some(hidden), overlap: overlap.max(1.0) })
             }
         }
-    }
-}
-
-/// How far apart the patches are that score hidden pixels: the nearer, the less depends on where in a patch a pixel is.
-fn scoring_stride(pixels: usize, patch: (usize, usize)) -> usize {
-    let whole = patch.0.max(patch.1);
-    let short = patch.0.min(patch.1);
-    if pixels <= MOST_SCORED / 4 && short >= 2 { short / 2 } else { whole }
-}
-
-/// Where the entries of overlapping patches are in their images.
-struct Places {
-    /// For each entry of each row the block of its pixel. Blocks are as large as patches and do not overlap.
-    block: Array2<u32>,
-    /// For each entry one divided by the number of rows that its pixel is in.
-    share: Array2<f64>,
-    blocks: usize,
-}
-
-impl Places {
-    /// The places of the patches that `cut` cuts from a stack of these dimensions.
-    fn new(
-        dim: (usize, usize, usize, usize),
-        patch: (usize, usize),
-        cut: impl Fn(Array4<f64>) -> Result<Box<dyn Data>>,
-    ) -> Result<Places> {
-        // patches of an image whose pixels are their own numbers
-        let strides = (dim.1 * dim.2 * dim.3, dim.2 * dim.3, dim.3);
-        let numbered =
-            Array4::from_shape_fn(dim, |(page, y, x, c)| (page * strides.0 + y * strides.1 + x * strides.2 + c) as f64);
-        let number = rows_of(&*cut(numbered)?);
-        let mut times = vec![0.0; dim.0 * strides.0];
-        number.iter().for_each(|number| times[*number as usize] += 1.0);
-        let across = (dim.1.div_ceil(patch.0), dim.2.div_ceil(patch.1));
-        let block = number.mapv(|number| {
-            let number = number as usize;
-            let (page, y, x) = (number / strides.0, number % strides.0 / strides.1, number % strides.1 / strides.2);
-            ((page * across.0 + y / patch.0) * across.1 + x / patch.1) as u32
-        });
-        let share = number.mapv(|number| 1.0 / times[number as usize]);
-        Ok(Places { block, share, blocks: dim.0 * across.0 * across.1 })
     }
 }
 
@@ -149,8 +103,7 @@ pub(crate) fn hash(seed: u64, index: u64) -> u64 {
 /// How well the hidden entries are foretold.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Scores {
-    /// For each row, or block of an image, the sum over its hidden entries of $\log p(y_d | \text{the entries of the row that are seen})$;
-    /// for a pixel that is in several patches the average over these.
+    /// For each row, or block of an image, the sum over its hidden entries of $\log p(y_d | \text{the entries of the row that are seen})$.
     pub(crate) rows: Vec<f64>,
     /// The number of hidden entries.
     pub(crate) entries: usize,
@@ -218,12 +171,21 @@ impl<'a> Foretold<'a> {
 pub(super) const LEAST: f64 = -1e4;
 
 impl Split {
-    /// How well `model` foretells the hidden entries; `whole` if all of them are whole numbers, so that densities must be integrated.
-    pub(crate) fn scores(&self, model: &Model, whole: bool) -> Result<Scores> {
-        self.scores_of_columns(model, |_| whole)
+    /// How well the model of `fit` foretells the hidden entries; `whole` if all of them are whole numbers, so that densities must
+    /// be integrated.
+    pub(crate) fn scores(&self, fit: &Fit, whole: bool) -> Result<Scores> {
+        Ok(self.scores_given(&fit.model, &self.posteriors(fit)?, &Tables::new(&fit.model), |_| whole))
     }
 
-    /// The same with `whole` for each column.
+    /// The posteriors of the rows for scoring. Patches are those of training, whose states are there already.
+    pub(super) fn posteriors(&self, fit: &Fit) -> Result<Owners> {
+        match (&fit.sets, &self.hidden_pixels) {
+            (Some(sets), Some(_)) => Owners::of_sets(&fit.model, &*self.shown, sets.clone()),
+            _ => Owners::new(&fit.model, &*self.shown),
+        }
+    }
+
+    /// The scores of a model for which nothing is known of the rows, with `whole` for each column.
     pub(crate) fn scores_of_columns(&self, model: &Model, whole: impl Fn(usize) -> bool + Sync) -> Result<Scores> {
         Ok(self.scores_given(model, &Owners::new(model, &*self.shown)?, &Tables::new(model), whole))
     }
@@ -236,6 +198,9 @@ impl Split {
         owning: &Tables,
         whole: impl Fn(usize) -> bool + Sync,
     ) -> Scores {
+        if let Some(hidden) = &self.hidden_pixels {
+            return self.scores_of_pixels(hidden, model, (posteriors, owning), whole(0));
+        }
         let tables = Tables::new(model);
         let (shown, all) = (rows_of(&*self.shown), rows_of(&*self.whole));
         let columns: Vec<Vec<(usize, f64)>> = (0..model.d())
@@ -247,19 +212,11 @@ impl Split {
                 (0..all.nrows()).filter(hidden).map(|n| (n, foretold.score(owners.row(n), all[[n, d]]))).collect()
             })
             .collect();
-        let found =
-            columns.iter().enumerate().flat_map(|(d, found)| found.iter().map(move |(n, score)| (*n, d, score)));
-        let Some(Places { block, share, blocks }) = &self.places else {
-            let mut rows = vec![0.0; all.nrows()];
-            found.for_each(|(n, _, score)| rows[n] += score);
-            return Scores { rows, entries: columns.iter().map(Vec::len).sum() };
-        };
-        let (mut rows, mut entries) = (vec![0.0; *blocks], 0.0);
-        for (n, d, score) in found {
-            rows[block[[n, d]] as usize] += share[[n, d]] * score;
-            entries += share[[n, d]];
+        let mut rows = vec![0.0; all.nrows()];
+        for (n, score) in columns.iter().flatten() {
+            rows[*n] += score;
         }
-        Scores { rows, entries: f64::round(entries) as usize }
+        Scores { rows, entries: columns.iter().map(Vec::len).sum() }
     }
 
     /// The entries that training sees with their owners under `model`, about `most` of them and for as many rows as there is

@@ -8,7 +8,7 @@
 use ndarray::Array1;
 
 use super::{NoiseType, Scores, Split, Trial};
-use crate::em::{Init, Owners};
+use crate::em::Init;
 use crate::error::Result;
 use crate::model::Tables;
 
@@ -24,8 +24,9 @@ impl NoiseType {
     ) -> Result<Option<Vec<Scores>>> {
         let mut found: Vec<Option<Scores>> = vec![None; trials.len()];
         let share = 1.0 / trials.len() as f64;
-        for given in trials.iter().map(|trial| &trial.best.fit.model) {
-            let (posteriors, tables) = (Owners::new(given, &*split.shown)?, Tables::new(given));
+        for fit in trials.iter().map(|trial| &trial.best.fit) {
+            let (posteriors, given) = (split.posteriors(fit)?, &fit.model);
+            let tables = Tables::new(given);
             for (trial, sum) in trials.iter().zip(&mut found) {
                 let em = self.em(&*split.seen).family(trial.best.family.clone()).seed(self.seed).iterations(0);
                 let model = em.init(Init::Posteriors(Box::new(given.clone()))).fit(&*split.seen)?.model;

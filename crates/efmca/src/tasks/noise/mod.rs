@@ -14,6 +14,7 @@ mod interval;
 mod known;
 mod matched;
 mod peak;
+mod pixels;
 mod ranking;
 mod table;
 
@@ -45,7 +46,7 @@ const FAR: (f64, f64) = (0.03, 6.0);
 const SHARED_ROUNDS: usize = 3;
 /// A bound that rose by less than this many nats is the same.
 const ENOUGH: f64 = 1.0;
-/// How much further behind a family may be to be given the posteriors of the one in front.
+/// How much further behind a family may be to be trained fully with the posteriors of the one in front.
 const LAST_CHANCE: f64 = 6.0;
 /// Starts whose short runs a training begins with, where posteriors are exact.
 const SHORT_STARTS: usize = 6;
@@ -199,10 +200,8 @@ impl NoiseType {
         let mut told = (0, candidates.len());
         let mut stopped = false;
         for candidate in candidates {
-            let iterations = self.iterations.div_ceil(FIRST_LOOK);
-            let quick = NoiseType { iterations, first_look: true, ..self.clone() };
             let front = first(&trials).map(|index| trials[index].best.fit.model.clone());
-            let trained = quick.train(&candidate, &split, whole, 0, front.as_ref());
+            let trained = self.quick().train(&candidate, &split, whole, 0, front.as_ref());
             told.0 += 1;
             let step = Step { done: candidate.name(), trainings: told };
             match trained {
@@ -281,20 +280,23 @@ impl NoiseType {
             if sharing && shared.is_some_and(|(index, before)| index == first && bound <= before + ENOUGH) {
                 break;
             }
-            // the first look was short, and others may have come with better posteriors since
-            let factor = if round == 0 { LAST_CHANCE } else { 1.0 };
-            let near = |trial: &Trial| {
+            let near = |trial: &Trial, factor: f64| {
                 let (lead, error) = trials[first].best.scores.lead(&trial.best.scores);
                 lead < factor * FAR.0.max(FAR.1 * error)
             };
-            let mut contenders: Vec<usize> = (0..trials.len()).filter(|index| near(&trials[*index])).collect();
+            // those that came before the one in front had other posteriors in their first look, and look again
+            let looks_again: Vec<bool> = trials.iter().map(|trial| round == 0 && !near(trial, LAST_CHANCE)).collect();
+            let contends = |index: &usize| round == 0 || near(&trials[*index], 1.0);
+            let mut contenders: Vec<usize> = (0..trials.len()).filter(contends).collect();
             // the one in front goes on before the others follow it, or they would win by more iterations
             contenders.sort_by_key(|index| (*index != first, *index));
             told.1 = told.0 + contenders.len() * (self.restarts.saturating_sub(round) + 1);
             for index in contenders {
                 let model = sharing.then(|| trials[first].best.fit.model.clone());
                 // a start that fails says nothing about the ones that did not
-                if let Ok(trained) = self.train(&trials[index].candidate, split, whole, round as u64, model.as_ref()) {
+                let settings = if looks_again[index] { self.quick() } else { self.clone() };
+                let candidate = &trials[index].candidate;
+                if let Ok(trained) = settings.train(candidate, split, whole, round as u64, model.as_ref()) {
                     trials[index].add(trained);
                 }
                 told.0 += 1;
@@ -308,6 +310,11 @@ impl NoiseType {
             }
         }
         Ok(ControlFlow::Continue(()))
+    }
+
+    /// The settings of a first look.
+    fn quick(&self) -> NoiseType {
+        NoiseType { iterations: self.iterations.div_ceil(FIRST_LOOK), first_look: true, ..self.clone() }
     }
 
     /// Trains a candidate, and finds what is unknown of it.
@@ -345,7 +352,7 @@ impl NoiseType {
                 break;
             }
         }
-        let scores = split.scores(&fit.model, whole)?;
+        let scores = split.scores(&fit, whole)?;
         Ok(Trained { family, fit, scores })
     }
 
