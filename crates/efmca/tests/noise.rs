@@ -252,3 +252,48 @@ fn columns_can_be_left_early() {
         assert_eq!(families(&stopped_after(&y, all - 1).0.unwrap()), families(&whole));
     });
 }
+
+#[test]
+fn ranking_and_choosing_end_between_iterations() {
+    let y = model("exponential", &[0.2], &[2.0]).sample(300, 8).y;
+    // what comes of it if the observer says no at its `last`-th call, and how often it was asked
+    let ranked = |last: usize| {
+        let mut calls = 0;
+        let noise = NoiseType::new(2).families(["exponential", "gamma", "weibull"]).restarts(2);
+        let found = noise.rank_observed(Source::Table(y.view()), &mut |_| {
+            calls += 1;
+            if calls >= last { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        (found.map(|ranking| ranking.ranked.len()), calls)
+    };
+    let chosen = |last: usize| {
+        let mut calls = 0;
+        let select = Select::new(family("exponential").unwrap()).causes([1, 2, 3]).restarts(2);
+        let found = select.find_observed(Source::Table(y.view()), &mut |_| {
+            calls += 1;
+            if calls >= last { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        (found.map(|choice| choice.tried.len()), calls)
+    };
+    let (all, calls) = ranked(usize::MAX);
+    assert_eq!(all.unwrap(), 3);
+    assert!(calls > 100, "asked {calls} times only");
+    let (all, many) = chosen(usize::MAX);
+    assert_eq!(all.unwrap(), 3);
+    for last in [1, 2, calls / 4, calls / 2, calls - 1] {
+        let (found, asked) = ranked(last);
+        assert_eq!(asked, last, "asked again after the answer was no");
+        match found {
+            Ok(families) => assert!((1..=3).contains(&families)),
+            Err(error) => assert!(last < calls / 4 && error.to_string().contains("stopped before"), "{last}: {error}"),
+        }
+    }
+    for last in [1, many / 2, many - 1] {
+        let (found, asked) = chosen(last);
+        assert_eq!(asked, last, "asked again after the answer was no");
+        match found {
+            Ok(numbers) => assert!((1..=3).contains(&numbers) && last > 1),
+            Err(error) => assert!(last == 1 && error.to_string().contains("stopped before"), "{last}: {error}"),
+        }
+    }
+}

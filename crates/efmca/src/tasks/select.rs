@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 
 use super::noise::{NoiseType, Observer, Source, Step};
+use crate::em::StopReason;
 use crate::error::{Error, Result};
 use crate::family::{Measure, SharedFamily};
 use crate::model::Model;
@@ -119,7 +120,8 @@ impl Select {
         self.find_observed(source, &mut |_| ControlFlow::Continue(()))
     }
 
-    /// Tries all numbers and tells `observer` about each; if it asks to stop, the best so far is chosen.
+    /// Tries all numbers and asks `observer` between iterations; if it asks to stop, the best of those that were tried is chosen,
+    /// and before there is one it is [`Error::Stopped`].
     pub fn find_observed(&self, source: Source<'_>, observer: &mut Observer<'_>) -> Result<Choice> {
         self.settings.check()?;
         let split = source.split(self.settings.hidden, self.settings.seed)?;
@@ -135,15 +137,26 @@ impl Select {
         let whole = self.families.iter().any(|family| family.support().measure == Measure::Lebesgue)
             && source.values().iter().all(|value| value.fract() == 0.0);
         let mut found = Vec::new();
+        let mut stopped = false;
         for (done, h) in causes.iter().enumerate() {
             let settings = self.settings.clone().with_causes(*h);
             let mut best: Option<crate::Fit> = None;
             for start in 0..self.settings.restarts as u64 {
                 let em = settings.em(&*split.seen).families(self.families.clone());
-                let fit = em.seed(self.settings.seed.wrapping_add(start << 32)).fit(&*split.seen)?;
+                let step = Step { done: format!("{h} causes"), trainings: (done, causes.len()) };
+                let em = em.seed(self.settings.seed.wrapping_add(start << 32));
+                let fit = em.fit_watched(&*split.seen, None, &mut |_| observer(&step))?;
+                // a training that was cut short says nothing about its number of causes
+                if fit.stop == StopReason::Asked {
+                    stopped = true;
+                    break;
+                }
                 if best.as_ref().is_none_or(|best| fit.log_likelihood > best.log_likelihood) {
                     best = Some(fit);
                 }
+            }
+            if stopped {
+                break;
             }
             let Some(fit) = best else { continue };
             let scores = split.scores(&fit, whole)?;
@@ -152,6 +165,9 @@ impl Select {
             if observer(&step).is_break() {
                 break;
             }
+        }
+        if found.is_empty() && stopped {
+            return Err(Error::Stopped { what: "a number of causes was tried".into() });
         }
         let first = found.iter().max_by(|a, b| a.2.mean().total_cmp(&b.2.mean())).map(|(_, _, scores)| scores.clone());
         let Some(first) = first else { return Err(Error::setting("causes", "none", "give numbers to try")) };

@@ -26,7 +26,7 @@ pub use table::{ColumnFamily, ColumnTypes, Mixed, Tried};
 
 use std::ops::ControlFlow;
 
-use crate::em::{Em, Fit, Init};
+use crate::em::{Em, Fit, Init, StopReason};
 use crate::error::{Error, Result};
 use crate::family::{Measure, SharedFamily};
 use crate::model::{Data, Model};
@@ -181,7 +181,8 @@ impl NoiseType {
         self.rank_observed(source, &mut |_| ControlFlow::Continue(()))
     }
 
-    /// Ranks the families and tells `observer` about each training; if it asks to stop, what is there is ranked.
+    /// Ranks the families and asks `observer` between the iterations of each training; if it asks to stop, what is there is
+    /// ranked, and before there is anything it is [`Error::Stopped`].
     pub fn rank_observed(&self, source: Source<'_>, observer: &mut Observer<'_>) -> Result<Ranking> {
         self.check()?;
         let values = Values::of(source.values()).ok_or(Error::EmptyData { rows: 0, columns: 0 })?;
@@ -201,17 +202,22 @@ impl NoiseType {
         let mut stopped = false;
         for candidate in candidates {
             let front = first(&trials).map(|index| trials[index].best.fit.model.clone());
-            let trained = self.quick().train(&candidate, &split, whole, 0, front.as_ref());
-            told.0 += 1;
-            let step = Step { done: candidate.name(), trainings: told };
-            match trained {
-                Ok(trained) => trials.push(Trial::new(candidate, trained)),
+            let mut step = Step { done: candidate.name(), trainings: told };
+            let mut watch = || observer(&step);
+            match self.quick().train(&candidate, &split, whole, 0, front.as_ref(), &mut watch) {
+                Ok(Some(trained)) => trials.push(Trial::new(candidate, trained)),
+                Ok(None) => stopped = true,
                 Err(error) => refused.push(Refusal { family: candidate.name(), reason: error.to_string() }),
             }
-            if observer(&step).is_break() {
+            told.0 += 1;
+            step.trainings = told;
+            if stopped || observer(&step).is_break() {
                 stopped = true;
                 break;
             }
+        }
+        if trials.is_empty() && stopped {
+            return Err(Error::Stopped { what: "a family was trained".into() });
         }
         if trials.is_empty() {
             let reasons: Vec<String> =
@@ -293,14 +299,18 @@ impl NoiseType {
             told.1 = told.0 + contenders.len() * (self.restarts.saturating_sub(round) + 1);
             for index in contenders {
                 let model = sharing.then(|| trials[first].best.fit.model.clone());
-                // a start that fails says nothing about the ones that did not
                 let settings = if looks_again[index] { self.quick() } else { self.clone() };
                 let candidate = &trials[index].candidate;
-                if let Ok(trained) = settings.train(candidate, split, whole, round as u64, model.as_ref()) {
-                    trials[index].add(trained);
+                let mut step = Step { done: candidate.name(), trainings: *told };
+                let mut watch = || observer(&step);
+                match settings.train(candidate, split, whole, round as u64, model.as_ref(), &mut watch) {
+                    Ok(Some(trained)) => trials[index].add(trained),
+                    Ok(None) => return Ok(ControlFlow::Break(())),
+                    // a start that fails says nothing about the ones that did not
+                    Err(_) => {}
                 }
                 told.0 += 1;
-                let step = Step { done: trials[index].candidate.name(), trainings: *told };
+                step.trainings = *told;
                 if observer(&step).is_break() {
                     return Ok(ControlFlow::Break(()));
                 }
@@ -317,15 +327,16 @@ impl NoiseType {
         NoiseType { iterations: self.iterations.div_ceil(FIRST_LOOK), first_look: true, ..self.clone() }
     }
 
-    /// Trains a candidate, and finds what is unknown of it.
-    pub(crate) fn train(
+    /// Trains a candidate, and finds what is unknown of it; nothing if `watch`, which is asked between iterations, ends that.
+    fn train(
         &self,
         candidate: &Candidate,
         split: &Split,
         whole: bool,
         start: u64,
         from: Option<&Model>,
-    ) -> Result<Trained> {
+        watch: &mut dyn FnMut() -> ControlFlow<()>,
+    ) -> Result<Option<Trained>> {
         let [rounds, most] = [ROUNDS, MOST_ENTRIES].map(|choice| choice[usize::from(!self.first_look)]);
         // a rough value from the whole range, whatever was found before: what is wrong there would stay wrong
         let mut known = match from {
@@ -339,21 +350,27 @@ impl NoiseType {
             Some(model) => em.init(Init::Posteriors(Box::new(model.clone()))),
             None => em,
         };
-        let mut fit = em.fit(&*split.seen)?;
+        let mut fit = em.fit_watched(&*split.seen, None, &mut |_| watch())?;
         for _ in 0..if known.is_empty() { 0 } else { rounds } {
+            if fit.stop == StopReason::Asked {
+                return Ok(None);
+            }
             let next = known::search(candidate, &split.owned(&fit.model, most)?, Some(&known))?;
             let moved = known.iter().zip(&next).map(|(old, new)| (new / old - 1.0).abs()).fold(0.0, f64::max);
             known = next;
             family = candidate.family(&known)?;
             let again = self.em(&*split.seen).family(family.clone()).iterations(self.iterations / 3 + 1);
-            let better = again.init(Init::Posteriors(Box::new(fit.model.clone()))).fit(&*split.seen)?;
-            fit = better;
+            let again = again.init(Init::Posteriors(Box::new(fit.model.clone())));
+            fit = again.fit_watched(&*split.seen, None, &mut |_| watch())?;
             if moved < FOUND {
                 break;
             }
         }
+        if fit.stop == StopReason::Asked {
+            return Ok(None);
+        }
         let scores = split.scores(&fit, whole)?;
-        Ok(Trained { family, fit, scores })
+        Ok(Some(Trained { family, fit, scores }))
     }
 
     /// The training of all families.
