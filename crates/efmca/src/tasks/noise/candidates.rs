@@ -114,6 +114,11 @@ impl Candidate {
         self.unknown.len()
     }
 
+    /// Whether its mean says how wide it is, or the other way round.
+    pub(crate) fn fixes_its_spread(&self) -> bool {
+        self.family(&self.middle()).is_ok_and(|family| family.l() < 2)
+    }
+
     /// The number of known parameters that come from the data, found or read off: they count as learned ones do.
     pub(crate) fn taken_from_data(&self) -> usize {
         self.unknown.len() + self.read

@@ -189,12 +189,15 @@ impl NoiseType {
         if values.constant() {
             return Err(Error::setting("data", values.summary.min, "all values are equal, so that there is no noise"));
         }
-        let (candidates, mut refused) = self.candidates(&values)?;
+        let (mut candidates, mut refused) = self.candidates(&values)?;
         if candidates.is_empty() {
             let reasons: Vec<String> =
                 refused.iter().map(|refusal| format!("{}: {}", refusal.family, refusal.reason)).collect();
             return Err(Error::setting("families", "none possible", reasons.join("; ")));
         }
+        // the others begin with what the first one found, which therefore has a spread of its own and nothing unknown: like the
+        // Gaussian of the paper's warm start
+        candidates.sort_by_key(|candidate| (candidate.searched(), candidate.fixes_its_spread()));
         let split = source.split(self.hidden, self.seed)?;
         let whole = values.kind == Kind::Whole;
         let mut trials: Vec<Trial> = Vec::new();
