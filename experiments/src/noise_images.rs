@@ -224,8 +224,8 @@ fn markdown(settings: &Settings, cells: &[Cell]) -> String {
         "The paper's table (Sec. 7.2.2): three models on images with three noises. Gaussian and Gamma noise have a standard \
          deviation of {LEVEL} on images from 0 to 255 (Gamma with means lifted linearly to {FLOOR} to 255, where its density is finite), Beta noise one of {} on images \
          from 0 to 1 (with means from {:.2} to {:.2}). All are linearly rescaled to (0, 1); positive images are scaled and not \
-         moved. A share of {} of the pixels is hidden from training, and the model that foretells them best names the \
-         noise; the bounds, by which the paper does, stand beside it (in nats a patch, of the pixels that training saw). \
+         moved. A share of {} of the pixels is hidden from training, and the model that foretells them best (by the average of all \
+         patches that a pixel is in) names the noise; the bounds, by which the paper does, stand beside it (in nats a patch, of the pixels that training saw). \
          The paper does not print how it made the noise in detail, so that numbers cannot be compared one by one; which model \
          wins can.\n",
         settings.beta_level,
