@@ -69,8 +69,9 @@ impl NoiseType {
         told: &mut (usize, usize),
         observer: &mut Observer<'_>,
     ) -> Result<ControlFlow<()>> {
-        // who was in front when its posteriors were given to the others, and with which bound
+        // who was in front when its posteriors were given to the others, with which bound and which score
         let mut shared: Option<(usize, f64)> = None;
+        let mut level = f64::NEG_INFINITY;
         for round in 0..self.restarts + SHARED_ROUNDS {
             let sharing = round == 0 || round >= self.restarts;
             let Some(first) = first(trials) else { return Ok(ControlFlow::Continue(())) };
@@ -78,13 +79,17 @@ impl NoiseType {
             if sharing && shared.is_some_and(|(index, before)| index == first && bound <= before + ENOUGH) {
                 break;
             }
-            let near = |trial: &Trial, factor: f64| {
+            // whoever was near when posteriors were shared last may be further behind now by what the one in front has risen since
+            let reached = trials[first].best.scores.mean();
+            let risen = if sharing { (reached - level).max(0.0) } else { 0.0 };
+            level = if sharing { reached } else { level };
+            let near = |trial: &Trial, far: f64| {
                 let (lead, error) = trials[first].best.scores.lead(&trial.best.scores);
-                lead < factor * FAR.0.max(FAR.1 * error)
+                lead < far * FAR.0.max(FAR.1 * error) + if far > 1.0 { 0.0 } else { risen }
             };
             // those that came before the one in front had other posteriors in their first look, and look again
             let looks_again: Vec<bool> = trials.iter().map(|trial| round == 0 && !near(trial, LAST_CHANCE)).collect();
-            let contends = |index: &usize| round == 0 || near(&trials[*index], 1.0);
+            let contends = |index: &usize| near(&trials[*index], 1.0);
             let mut contenders: Vec<usize> = (0..trials.len()).filter(contends).collect();
             // the one in front goes on before the others follow it, or they would win by more iterations
             contenders.sort_by_key(|index| (*index != first, *index));
