@@ -83,13 +83,16 @@ impl NoiseType {
             let reached = trials[first].best.scores.mean();
             let risen = if sharing { (reached - level).max(0.0) } else { 0.0 };
             level = if sharing { reached } else { level };
-            let near = |trial: &Trial, far: f64| {
+            // how far behind it is, and how far is far
+            let behind = |trial: &Trial| {
                 let (lead, error) = trials[first].best.scores.lead(&trial.best.scores);
-                lead < far * FAR.0.max(FAR.1 * error) + if far > 1.0 { 0.0 } else { risen }
+                (lead, FAR.0.max(FAR.1 * error))
             };
             // those that came before the one in front had other posteriors in their first look, and look again
-            let looks_again: Vec<bool> = trials.iter().map(|trial| round == 0 && !near(trial, LAST_CHANCE)).collect();
-            let contends = |index: &usize| near(&trials[*index], 1.0);
+            let looks_again = |(lead, far): (f64, f64)| round == 0 && lead >= LAST_CHANCE * far;
+            let looks_again: Vec<bool> = trials.iter().map(|trial| looks_again(behind(trial))).collect();
+            let contends = |(lead, far): (f64, f64)| lead < far + risen;
+            let contends = |index: &usize| contends(behind(&trials[*index]));
             let mut contenders: Vec<usize> = (0..trials.len()).filter(contends).collect();
             // the one in front goes on before the others follow it, or they would win by more iterations
             contenders.sort_by_key(|index| (*index != first, *index));
