@@ -19,6 +19,8 @@ pub(crate) struct Watch {
     started: Instant,
     /// Iterations that were done before, in runs that are gone on with.
     before: Option<usize>,
+    /// Trainings that were done when one was last told about.
+    told: usize,
     stop: Arc<AtomicBool>,
 }
 
@@ -26,7 +28,7 @@ impl Watch {
     /// For work without steps, which Ctrl-C ends at once.
     pub(crate) fn without_steps(format: LogFormat) -> Self {
         let json = format == LogFormat::Json;
-        Self { bar: None, json, started: Instant::now(), before: None, stop: Arc::new(AtomicBool::new(false)) }
+        Self { bar: None, json, started: Instant::now(), before: None, told: 0, stop: Arc::new(AtomicBool::new(false)) }
     }
 
     /// From now on Ctrl-C ends the learning after the step that is running; a second one ends the program.
@@ -44,7 +46,7 @@ impl Watch {
             let style = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len}, {eta} left");
             ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
         });
-        Self { bar, json: format == LogFormat::Json, started: Instant::now(), before: None, stop }
+        Self { bar, json: format == LogFormat::Json, started: Instant::now(), before: None, told: 0, stop }
     }
 
     /// Whether the user asked to stop.
@@ -82,7 +84,7 @@ impl Watch {
         if self.stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
-    /// One of several trainings is done.
+    /// One of several trainings is done, or goes on.
     pub(crate) fn step(&mut self, step: &Step) -> ControlFlow<()> {
         let (done, all) = step.trainings;
         if let Some(bar) = &self.bar {
@@ -90,18 +92,22 @@ impl Watch {
             bar.set_message(step.done.clone());
             bar.set_position(done as u64);
         }
-        let seconds = self.started.elapsed().as_secs_f64();
-        let left = seconds / done.max(1) as f64 * all.saturating_sub(done) as f64;
-        self.event(
-            "training",
-            &[
-                ("done", step.done.clone().into()),
-                ("trainings", done.into()),
-                ("of", all.into()),
-                ("seconds", seconds.into()),
-                ("seconds_left", left.into()),
-            ],
-        );
+        // it is asked between iterations, too, which are nothing to tell about
+        if done != self.told {
+            self.told = done;
+            let seconds = self.started.elapsed().as_secs_f64();
+            let left = seconds / done.max(1) as f64 * all.saturating_sub(done) as f64;
+            self.event(
+                "training",
+                &[
+                    ("done", step.done.clone().into()),
+                    ("trainings", done.into()),
+                    ("of", all.into()),
+                    ("seconds", seconds.into()),
+                    ("seconds_left", left.into()),
+                ],
+            );
+        }
         if self.stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 

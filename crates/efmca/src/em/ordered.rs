@@ -46,7 +46,7 @@ impl MStep<'_> {
             Ok(objectives)
         };
         let (free, kept) = (reached(&model)?, reached(&ordered)?);
-        for (d, _, span) in columns.iter().filter(|(d, _, _)| kept[*d] > free[*d]) {
+        for (d, _, span) in columns.iter().filter(|(d, _, _)| kept[*d] > free[*d] || free[*d].is_nan()) {
             for h in 0..=model.h() {
                 let w = ordered.profile(h)[span.clone()].to_vec();
                 model.set_entry(h, d, &w);
@@ -62,7 +62,10 @@ impl MStep<'_> {
         let mut pools: Vec<Pool> = Vec::with_capacity(order.len());
         for &h in order {
             if h == model.h() && !model.background_learned {
-                // what is given is no part of any pool, and nobody below it owns anything
+                // what is given is no part of any pool: whoever would fall below it stays beside it, and the rest own nothing
+                let given = &model.profile(h)[span.clone()];
+                let below = |pool: &&mut Pool| pool.strength < strength(given);
+                pools.iter_mut().filter(below).for_each(|pool| pool.w = given.to_vec());
                 break;
             }
             let sums =

@@ -14,7 +14,10 @@ use crate::family::Measure;
 use crate::model::{Data, Model, Patches, Tables};
 
 /// Numbers that owners of entries may take.
-const MOST_OWNERS: usize = 4_000_000;
+const MOST_OWNERS: usize = 16_000_000;
+/// Rows for each owner, and for a single one, at the least: a few values would be fitted exactly, whatever is known.
+const LEAST_ROWS: usize = 32;
+const LEAST_ROWS_OF_ONE: usize = 256;
 
 /// Data whose noise is asked for: a table, or images cut into patches.
 #[derive(Debug, Clone, Copy)]
@@ -103,7 +106,8 @@ pub(crate) fn hash(seed: u64, index: u64) -> u64 {
 /// How well the hidden entries are foretold.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Scores {
-    /// For each row, or block of an image, the sum over its hidden entries of $\log p(y_d | \text{the entries of the row that are seen})$.
+    /// For each row, or block of an image, the sum over its hidden entries of $\log p(y_d | \text{the entries of the row that are seen})$;
+    /// for a pixel, of the average of that over the patches that it is in.
     pub(crate) rows: Vec<f64>,
     /// The number of hidden entries.
     pub(crate) entries: usize,
@@ -222,7 +226,9 @@ impl Split {
     /// The entries that training sees with their owners under `model`, about `most` of them and for as many rows as there is
     /// room for.
     pub(crate) fn owned(&self, model: &Model, most: usize) -> Result<Vec<Owned>> {
-        let few = Few::of(&*self.shown, most.min(MOST_OWNERS / (model.h() + 1)) / model.d());
+        let owners = model.h() + 1;
+        let most = most.max(LEAST_ROWS * owners * model.d()).min(MOST_OWNERS / owners);
+        let few = self.few(most / model.d());
         let posteriors = Owners::new(model, &few)?;
         let tables = Tables::new(model);
         Ok(owned(&rows_of(&few), &posteriors, &tables))
@@ -230,7 +236,7 @@ impl Split {
 
     /// About `most` entries that training sees, all with one owner.
     pub(crate) fn by_one(&self, most: usize) -> Vec<Owned> {
-        let few = Few::of(&*self.shown, most / self.shown.d());
+        let few = self.few((most / self.shown.d()).max(LEAST_ROWS_OF_ONE));
         let rows = rows_of(&few);
         let there = |column: ndarray::ArrayView1<'_, f64>| column.iter().copied().filter(|y| !y.is_nan()).collect();
         rows.columns().into_iter().map(|column| Owned::by_one(there(column))).collect()
@@ -248,15 +254,19 @@ fn owned(rows: &Array2<f64>, posteriors: &Owners, tables: &Tables) -> Vec<Owned>
         .collect()
 }
 
-/// Evenly spaced rows of a data set.
+/// Rows of a data set, one of as many each.
 struct Few<'a> {
     data: &'a dyn Data,
     step: usize,
+    /// Whether which one of them is left to chance. Evenly spaced patches could all be at the left edge of their image.
+    any: bool,
 }
 
-impl<'a> Few<'a> {
-    fn of(data: &'a dyn Data, most: usize) -> Few<'a> {
-        Few { data, step: data.n().div_ceil(most.max(1)).max(1) }
+impl Split {
+    /// About `most` of the rows for scoring.
+    fn few(&self, most: usize) -> Few<'_> {
+        let step = self.shown.n().div_ceil(most.max(1)).max(1);
+        Few { data: &*self.shown, step, any: self.hidden_pixels.is_some() }
     }
 }
 
@@ -268,7 +278,8 @@ impl Data for Few<'_> {
         self.data.d()
     }
     fn read_row(&self, n: usize, y: &mut [f64]) {
-        self.data.read_row(n * self.step, y);
+        let chance = if self.any { hash(0, n as u64) as usize % self.step } else { 0 };
+        self.data.read_row((n * self.step + chance).min(self.data.n() - 1), y);
     }
 }
 

@@ -3,7 +3,7 @@
 //! The paper compares the bounds of models with the same number of parameters. That is not enough for all families: here a
 //! part of the entries is hidden from training, and families are compared by the probability that the trained model
 //! gives to each hidden entry, $\log\sum_{\vec s}q(\vec s)p(y_d | \vec s)$, where $q$ is the posterior of the entries of the same
-//! row that are seen. It needs no count of parameters, is the same for exact and for truncated posteriors, and for whole
+//! row that are seen (for pixels the average over the patches that they are in). It needs no count of parameters, is the same for exact and for truncated posteriors, and for whole
 //! numbers a density can be integrated over $\lbrack y-\frac12, y+\frac12\rbrack $, which makes it a probability too. Families that
 //! it cannot tell apart are ordered by the Bayesian information criterion.
 
@@ -67,7 +67,7 @@ pub struct NoiseType {
 /// What an observer is told.
 #[derive(Debug, Clone)]
 pub struct Step {
-    /// What was done last.
+    /// What is being done, or was done last.
     pub done: String,
     /// Trainings and columns that are done, and how many there are as far as is known.
     pub trainings: (usize, usize),
@@ -103,7 +103,7 @@ impl NoiseType {
     }
 
     /// Trainings of each family that is not far behind (default: 3): one that begins with the posteriors of the one in front, and
-    /// the others with starts of their own. Posteriors are shared once more after that.
+    /// the others with starts of their own. After that posteriors are shared again until nobody overtakes.
     pub fn restarts(mut self, restarts: usize) -> NoiseType {
         self.restarts = restarts;
         self

@@ -24,7 +24,7 @@ pub(super) struct HiddenPixels {
 /// A hidden pixel as one patch has it.
 struct Entry {
     /// The number of the patch.
-    row: usize,
+    row: u32,
     /// The number of the pixel.
     pixel: u32,
     y: f64,
@@ -39,6 +39,8 @@ impl HiddenPixels {
         stride: usize,
     ) -> Result<HiddenPixels> {
         let dim = pixels.dim();
+        // says what is wrong with a patch that is no patch
+        let whole = Patches::of_stack(pixels, patch)?.stride(stride);
         let across = (dim.1.div_ceil(patch.0), dim.2.div_ceil(patch.1));
         let of_block = |((page, y, x, _), _)| ((page * across.0 + y / patch.0) * across.1 + x / patch.1) as u32;
         let block = pixels.indexed_iter().map(of_block).collect();
@@ -47,7 +49,6 @@ impl HiddenPixels {
         let hidden = |place| masked[place].is_nan() && !pixels[place].is_nan();
         let numbered = Array4::from_shape_fn(dim, |place| if hidden(place) { number(place) } else { f64::NAN });
         let numbered = Patches::of_stack(numbered.view(), patch)?.stride(stride);
-        let whole = Patches::of_stack(pixels, patch)?.stride(stride);
         let mut entries: Vec<Vec<Entry>> = (0..whole.d()).map(|_| Vec::new()).collect();
         let (mut numbers, mut values) = (vec![0.0; whole.d()], vec![0.0; whole.d()]);
         for row in 0..whole.n() {
@@ -56,7 +57,7 @@ impl HiddenPixels {
             for ((entries, number), y) in
                 entries.iter_mut().zip(&numbers).zip(&values).filter(|((_, n), _)| !n.is_nan())
             {
-                entries.push(Entry { row, pixel: *number as u32, y: *y });
+                entries.push(Entry { row: row as u32, pixel: *number as u32, y: *y });
             }
         }
         Ok(HiddenPixels { entries, block, blocks: dim.0 * across.0 * across.1 })
@@ -77,7 +78,7 @@ impl Split {
             .into_par_iter()
             .map(|d| {
                 let entries = &hidden.entries[d];
-                let rows: Vec<usize> = entries.iter().map(|entry| entry.row).collect();
+                let rows: Vec<usize> = entries.iter().map(|entry| entry.row as usize).collect();
                 let owners = posteriors.of_rows(owning, d, &rows);
                 let mut foretold = Foretold::new(model, &tables, d, whole);
                 let score = |(entry, owners): (&Entry, ArrayView1<'_, f64>)| foretold.score(owners, entry.y);

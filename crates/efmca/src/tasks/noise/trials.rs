@@ -69,8 +69,9 @@ impl NoiseType {
         told: &mut (usize, usize),
         observer: &mut Observer<'_>,
     ) -> Result<ControlFlow<()>> {
-        // who was in front when its posteriors were given to the others, with which bound and which score
+        // who was in front when its posteriors were given to the others, and with which bound
         let mut shared: Option<(usize, f64)> = None;
+        // and with which score
         let mut level = f64::NEG_INFINITY;
         for round in 0..self.restarts + SHARED_ROUNDS {
             let sharing = round == 0 || round >= self.restarts;
