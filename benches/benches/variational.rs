@@ -48,8 +48,7 @@ fn em(h: usize, d: usize, s: usize, iterations: usize, learns: bool) -> (Em, nda
     let model = model(h, d, 4.0).expect("a model");
     let y = model.sample(n, 1).y;
     let em = Em::new(h)
-        .family_named("poisson")
-        .expect("a family")
+        .family("poisson")
         .background(Background::Fixed(model.background().to_vec()))
         .init(Init::Model(Box::new(model)))
         .truncated(Truncation::new(s).precision(Precision::Single))
@@ -66,10 +65,10 @@ fn steps(c: &mut Criterion) {
     for (h, d, s) in [(100, 400, 60), (50, 400, 60), (200, 400, 60), (100, 100, 60), (100, 400, 30), (100, 400, 120)] {
         let (em, y, n) = em(h, d, s, 10, true);
         group.throughput(Throughput::Elements(10 * n as u64));
-        group.bench_function(format!("H={h} D={d} S={s}"), |b| b.iter(|| em.fit(&y)));
+        group.bench_function(format!("H={h} D={d} S={s}"), |b| b.iter(|| em.run(&y)));
     }
     let (em, y, _) = em(100, 400, 60, 10, false);
-    group.bench_function("H=100 D=400 S=60, E-steps only", |b| b.iter(|| em.fit(&y)));
+    group.bench_function("H=100 D=400 S=60, E-steps only", |b| b.iter(|| em.run(&y)));
     group.finish();
 }
 

@@ -111,7 +111,7 @@ fn repeat(
     for seed in seeds {
         let y = truth.sample(n, seed).y;
         let start = ProcessTime::now();
-        let model = em.clone().seed(seed).fit(&y)?.model;
+        let model = em.clone().seed(seed).run(&y)?.model;
         let cpu = start.elapsed().as_secs_f64();
         line.cpu += cpu / runs as f64;
         line.slowest = line.slowest.max(cpu);

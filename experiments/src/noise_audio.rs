@@ -93,7 +93,7 @@ pub(crate) fn run(settings: &Settings, out: &Path) -> Done<()> {
         let source =
             Source::Images { pixels: pixels.view(), patch: (settings.patch, settings.patch), stride: settings.stride };
         let noise = NoiseType::new(settings.components).restarts(settings.restarts).iterations(settings.iterations);
-        let ranking = noise.seed(settings.seed).families(settings.families.iter().cloned()).rank(source)?;
+        let ranking = noise.seed(settings.seed).families(settings.families.iter().cloned()).run(source)?;
         let ranked: Vec<Ranked> = ranking
             .ranked
             .iter()

@@ -156,7 +156,7 @@ fn cell(settings: &Settings, noise: &'static str, image: &str) -> Done<Cell> {
         .hidden(settings.hidden)
         .seed(settings.seed)
         .same_posteriors(settings.same_posteriors);
-    let ranking = noise_type.rank(source)?;
+    let ranking = noise_type.run(source)?;
     let of = |read: &dyn Fn(&Ranked) -> f64| -> [f64; 3] {
         FAMILIES.map(|family| {
             let found = ranking.ranked.iter().find(|one| one.family.spec() == family);

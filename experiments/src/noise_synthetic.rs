@@ -134,7 +134,7 @@ fn named_instead(source: &SharedFamily, spec: &str, settings: &Settings, number:
     let truth = draw(source, settings, &mut rng)?;
     let y = truth.sample(settings.rows, settings.seed + number).y;
     let noise = NoiseType::new(settings.components).restarts(settings.restarts).seed(number);
-    let ranking = noise.rank(Source::Table(y.view()))?;
+    let ranking = noise.run(Source::Table(y.view()))?;
     let found = ranking.best().family.spec();
     Ok((!right(&found, spec)).then(|| describe(&ranking, &found, spec)))
 }

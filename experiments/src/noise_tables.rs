@@ -143,10 +143,10 @@ fn measure(settings: &Settings, seed: u64) -> Done<Table> {
     let (cpu, wall) = (ProcessTime::now(), Instant::now());
     let noise = NoiseType::new(settings.components).iterations(settings.iterations).seed(settings.seed);
     let (mut last, mut wait, mut waited_for) = (Instant::now(), 0.0f64, String::new());
-    let found = Mixed::new(noise).find(y.view(), &mut |step| {
+    let found = Mixed::new(noise).run_observed(y.view(), &mut |progress| {
         let seconds = last.elapsed().as_secs_f64();
         if seconds > wait {
-            (wait, waited_for) = (seconds, step.done.clone());
+            (wait, waited_for) = (seconds, progress.stage.to_owned());
         }
         last = Instant::now();
         ControlFlow::Continue(())

@@ -110,6 +110,8 @@ fn learn(screen: &mut Screen, family: SharedFamily, task: &Task, seed: u64) -> R
     let mut first = true;
     let mut trouble = None;
     let mut watch = |progress: &Progress<'_>| {
+        // short runs of starts are not shown
+        let Some(progress) = progress.training else { return ControlFlow::Continue(()) };
         let line = format!(
             "iteration {:>3} of {}   log-likelihood {:.1}",
             progress.iteration, progress.iterations, progress.bound
@@ -131,7 +133,7 @@ fn learn(screen: &mut Screen, family: SharedFamily, task: &Task, seed: u64) -> R
             }
         }
     };
-    let fit = em.fit_observed(&task.data, None, &mut watch).map_err(Failure::work)?;
+    let fit = em.run_observed(&task.data, &mut watch).map_err(Failure::work)?;
     match trouble {
         Some(error) => Err(error.into()),
         None => Ok(fit),
@@ -155,7 +157,7 @@ fn report(screen: &mut Screen, task: &Task, fit: &Fit) -> Result<(), Failure> {
     })?;
     screen.say(&format!(
         "log-likelihood  {:.1} learned, {:.1} with the model that made the pictures",
-        fit.log_likelihood, task.log_likelihood
+        fit.bound, task.log_likelihood
     ))?;
     let pi = fit.model.pi().iter();
     let (low, high) = pi.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), pi| (low.min(*pi), high.max(*pi)));

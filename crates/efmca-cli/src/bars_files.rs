@@ -60,7 +60,7 @@ fn row_of(pictures: &[Array2<f64>]) -> Result<Picture, IoError> {
 /// The log-likelihood over the iterations, and where the model that made the data has it.
 fn svg(task: &Task, fit: &Fit) -> Result<String, IoError> {
     // Every iteration tells the value before its M-step: after as many M-steps as came before it.
-    let values = fit.history.iter().map(|iteration| iteration.bound).chain([fit.log_likelihood]);
+    let values = fit.history.iter().map(|iteration| iteration.bound).chain([fit.bound]);
     let curve = values.enumerate().map(|(steps, value)| (steps as f64, value));
     Figure::new("Learning the bars")
         .x_label("EM iterations")

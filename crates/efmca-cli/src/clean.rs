@@ -145,7 +145,7 @@ fn causes_by_hidden_pixels(
 ) -> Result<usize, Failure> {
     let stride = stride_for(pixels.dim(), patch, MOST_PATCHES);
     let source = Source::Images { pixels, patch, stride };
-    let choice = Select::new(family.clone()).seed(seed).find_observed(source, &mut |step| watch.step(step));
+    let choice = Select::new(family.clone()).seed(seed).run_observed(source, &mut |step| watch.see(step));
     let h = choice.map_err(|error| describe(error, &files.input, family))?.best().h;
     watch.event("components", &[("components", h.into())]);
     Ok(h)

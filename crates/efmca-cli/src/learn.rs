@@ -50,7 +50,7 @@ pub(crate) fn learn(args: &FeatureArgs) -> Result<(), Failure> {
         path: &files.checkpoint,
         every: args.checkpoint_every,
         settings: em.described(),
-        data: Fingerprint::of(&*points.data, None),
+        data: Fingerprint::of(&*points.data),
         note: &points.settings,
         watch,
     };
@@ -74,12 +74,12 @@ pub(crate) fn learn(args: &FeatureArgs) -> Result<(), Failure> {
         ..Report::default()
     };
     report.write(&files.report, true).map_err(Failure::work)?;
-    if fit.stop == StopReason::Asked {
+    if fit.stop == StopReason::Interrupted {
         screen.say(&format!("stopped after iteration {}: --resume goes on from there", fit.history.len()))?;
     }
     screen.say(&format!(
         "log-likelihood bound {:.4} a data point, {:.1} of {} causes active in one on average",
-        fit.log_likelihood / fit.weight,
+        fit.bound / fit.weight,
         fit.model.pi().sum(),
         fit.model.h()
     ))?;
@@ -152,8 +152,8 @@ fn in_words(setting: &Value) -> String {
 fn trained(em: &Em, points: &Points, left: Option<Checkpoint>, keeper: &mut Keeper<'_>) -> Result<Fit, Error> {
     let mut see = |progress: &Progress<'_>| keeper.see(progress);
     match left {
-        Some(left) => em.resume(&*points.data, None, left, &mut see),
-        None => em.fit_observed(&*points.data, None, &mut see),
+        Some(left) => em.resume(&*points.data, left, &mut see),
+        None => em.run_observed(&*points.data, &mut see),
     }
 }
 
@@ -170,11 +170,12 @@ struct Keeper<'a> {
 impl Keeper<'_> {
     fn see(&mut self, progress: &Progress<'_>) -> ControlFlow<()> {
         let flow = self.watch.see(progress);
-        let last = flow.is_break() || progress.iteration == progress.iterations;
-        if self.every > 0 && (last || progress.iteration.is_multiple_of(self.every)) {
+        let Some(training) = progress.training else { return flow };
+        let last = flow.is_break() || training.iteration == training.iterations;
+        if self.every > 0 && (last || training.iteration.is_multiple_of(self.every)) {
             // a full disk must not cost the work that was done
-            match write_checkpoint(self.path, &progress.state, &self.settings, self.data, self.note) {
-                Ok(()) => self.watch.event("checkpoint", &[("iteration", progress.iteration.into())]),
+            match write_checkpoint(self.path, &training.state, &self.settings, self.data, self.note) {
+                Ok(()) => self.watch.event("checkpoint", &[("iteration", training.iteration.into())]),
                 Err(error) => self.watch.warn(&format!("training goes on without this checkpoint: {error}")),
             }
         }
@@ -235,7 +236,7 @@ fn settings(args: &FeatureArgs, learner: &FeatureLearner, points: &Points, fit: 
     settings.extend(described.into_iter().filter(|(name, _)| shown.contains(&name.as_str())));
     settings.push(("states of a data point".to_owned(), learner.states.to_string()));
     settings.push(("iterations done".to_owned(), fit.history.len().to_string()));
-    settings.push(("bound".to_owned(), format!("{:.4} a data point", fit.log_likelihood / fit.weight)));
+    settings.push(("bound".to_owned(), format!("{:.4} a data point", fit.bound / fit.weight)));
     settings.push(("active".to_owned(), format!("{:.2} causes in a data point", fit.model.pi().sum())));
     settings
 }

@@ -123,7 +123,7 @@ fn learn(
             let settings = NoiseType::new(components.unwrap_or(first)).iterations(short).seed(args.seed);
             let fixed = plan.specs.iter().enumerate().filter_map(|(d, spec)| Some((d, spec.clone()?)));
             let search = fixed.fold(Mixed::new(settings), |search, (d, spec)| search.fix(d, spec));
-            let found = search.find(values, &mut |step| watch.step(step))?;
+            let found = search.run_observed(values, &mut |step| watch.see(step))?;
             let families = found.columns.iter().map(|column| column.family.clone()).collect();
             mixed = Some(found);
             families
@@ -136,7 +136,7 @@ fn learn(
         (None, Some(h)) => (h, "not chosen, as it was stopped early".to_owned(), None),
         (None, None) => {
             let select = Select::with_families(families.clone()).iterations(short).seed(args.seed);
-            let choice = select.find_observed(Source::Table(values), &mut |step| watch.step(step))?;
+            let choice = select.run_observed(Source::Table(values), &mut |step| watch.see(step))?;
             (choice.best().h, reason(&choice), Some(choice))
         }
     };
@@ -155,9 +155,9 @@ fn learn(
             em = em.init(Init::Model(Box::new(model.clone()))).starts(1);
         }
     }
-    let mut fit = em.fit_observed(&table.values, None, &mut |progress| watch.see(progress))?;
+    let mut fit = em.run_observed(&table.values, &mut |progress| watch.see(progress))?;
     // the search for families had starts of its own
-    if let Some(before) = before.filter(|before| before.log_likelihood > fit.log_likelihood) {
+    if let Some(before) = before.filter(|before| before.bound > fit.bound) {
         fit = before.clone();
     }
     let origins = (0..columns).map(|d| origin(plan, mixed.as_ref(), d)).collect();
@@ -213,11 +213,11 @@ fn finish(args: &FitArgs, table: &Table, learned: Learned, watch: &Watch) -> Res
     let iterations = fit.history.len();
     let training = match fit.stop {
         StopReason::Converged => format!("converged after iteration {iterations}"),
-        StopReason::Asked => format!("stopped after iteration {iterations}"),
+        StopReason::Interrupted => format!("stopped after iteration {iterations}"),
         _ => format!("all {iterations} iterations done; --iterations allows more"),
     };
     let bound = fit.sets.is_some();
-    let per_row = fit.log_likelihood / fit.weight;
+    let per_row = fit.bound / fit.weight;
     let mut summary: Vec<(String, String)> = [
         ("rows", rows.to_string()),
         ("columns", columns.to_string()),
@@ -274,7 +274,7 @@ fn finish(args: &FitArgs, table: &Table, learned: Learned, watch: &Watch) -> Res
         "fitted",
         &[
             ("causes", fit.model.h().into()),
-            ("log_likelihood", fit.log_likelihood.into()),
+            ("log_likelihood", fit.bound.into()),
             ("is_bound", bound.into()),
             ("bic", fit.bic().into()),
             ("families", specs.into()),

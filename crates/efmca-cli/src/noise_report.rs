@@ -138,7 +138,7 @@ pub(crate) fn columns_text(found: &ColumnTypes, names: &[String], input: &Input)
         fit.model.h(),
         aligned(&head, &rows, &[0, 1, 2, 4, 5]),
         found.held_out,
-        fit.log_likelihood / fit.weight,
+        fit.bound / fit.weight,
         fit.bic()
     )
 }
@@ -195,7 +195,7 @@ pub(crate) fn columns_page(
         summary: vec![
             ("data".into(), input.words()),
             ("causes".into(), fit.model.h().to_string()),
-            ("log-likelihood of a row".into(), format!("{:.4}", fit.log_likelihood / fit.weight)),
+            ("log-likelihood of a row".into(), format!("{:.4}", fit.bound / fit.weight)),
             ("BIC".into(), format!("{:.1}", fit.bic())),
         ],
         tables: tables.collect(),

@@ -117,14 +117,14 @@ fn ranking(args: &NoiseTypeArgs, input: &Input, watch: &mut Watch) -> Result<Fou
     let first = asked.map_or_else(|| components(None, input), |asked| Ok(Some(asked)))?.unwrap_or(1);
     let located = |error: Error| located(error, input, &args.input.input);
     let mut ranking =
-        settings(args, first).rank_observed(input.source(), &mut |step| watch.step(step)).map_err(located)?;
+        settings(args, first).run_observed(input.source(), &mut |step| watch.see(step)).map_err(located)?;
     if asked.is_none() && !watch.stopped() {
         let family = ranking.best().family.clone();
         let select = choose(Select::new(family), &args.work);
-        let choice = select.find_observed(input.source(), &mut |step| watch.step(step)).map_err(located)?;
+        let choice = select.run_observed(input.source(), &mut |step| watch.see(step)).map_err(located)?;
         let h = choice.best().h;
         if h != first && !watch.stopped() {
-            ranking = settings(args, h).rank_observed(input.source(), &mut |step| watch.step(step)).map_err(located)?;
+            ranking = settings(args, h).run_observed(input.source(), &mut |step| watch.see(step)).map_err(located)?;
         }
     }
     let model = ranking.best().model.clone();
@@ -146,13 +146,13 @@ fn columns(args: &NoiseTypeArgs, input: &Input, watch: &mut Watch) -> Result<Fou
             Ok(mixed.fix(column, spec))
         })
     };
-    let mut found = mixed(first)?.find(values.view(), &mut |step| watch.step(step)).map_err(located)?;
+    let mut found = mixed(first)?.run_observed(values.view(), &mut |step| watch.see(step)).map_err(located)?;
     if asked.is_none() && !watch.stopped() {
         let families = found.columns.iter().map(|column| column.family.clone()).collect();
         let select = choose(Select::with_families(families), &args.work);
-        let h = select.find_observed(input.source(), &mut |step| watch.step(step)).map_err(located)?.best().h;
+        let h = select.run_observed(input.source(), &mut |step| watch.see(step)).map_err(located)?.best().h;
         if h != first && !watch.stopped() {
-            found = mixed(h)?.find(values.view(), &mut |step| watch.step(step)).map_err(located)?;
+            found = mixed(h)?.run_observed(values.view(), &mut |step| watch.see(step)).map_err(located)?;
         }
     }
     let page = columns_page(&found, names, input, &args.input.input)?;
@@ -278,7 +278,7 @@ fn columns_json(found: &ColumnTypes, names: &[String]) -> Value {
         "columns": columns,
         "components": found.fit.model.h(),
         "held_out": found.held_out,
-        "log_likelihood_per_row": found.fit.log_likelihood / found.fit.weight,
+        "log_likelihood_per_row": found.fit.bound / found.fit.weight,
         "bic": found.fit.bic(),
         "sweeps": found.sweeps,
     })

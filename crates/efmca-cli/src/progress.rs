@@ -6,8 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use efmca::em::Progress;
-use efmca::tasks::noise::Step;
+use efmca::em::{Progress, TrainingProgress};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::clean_args::LogFormat;
@@ -54,53 +53,61 @@ impl Watch {
         self.stop.load(Ordering::SeqCst)
     }
 
-    /// One iteration is done.
+    /// Shows how far the work is, and ends it if the user asked for that.
     pub(crate) fn see(&mut self, progress: &Progress<'_>) -> ControlFlow<()> {
-        let active = progress.model.pi().sum();
-        let before = *self.before.get_or_insert(progress.iteration - 1);
+        match &progress.training {
+            Some(training) => self.iteration(training),
+            None => self.stage(progress),
+        }
+        if self.stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    /// One iteration is done.
+    fn iteration(&mut self, training: &TrainingProgress<'_>) {
+        let active = training.model.pi().sum();
+        let before = *self.before.get_or_insert(training.iteration - 1);
         if let Some(bar) = &self.bar {
-            bar.set_length(progress.iterations as u64);
-            bar.set_message(format!("bound {:.6e}, {active:.1} causes active", progress.bound));
-            bar.set_position(progress.iteration as u64);
-            if progress.iteration == before + 1 {
+            bar.set_length(training.iterations as u64);
+            bar.set_message(format!("bound {:.6e}, {active:.1} causes active", training.bound));
+            bar.set_position(training.iteration as u64);
+            if training.iteration == before + 1 {
                 bar.reset_eta();
             }
         }
         let seconds = self.started.elapsed().as_secs_f64();
         // several trainings start from one again
-        let done = progress.iteration.saturating_sub(before).max(1);
-        let left = seconds / done as f64 * (progress.iterations - progress.iteration) as f64;
+        let done = training.iteration.saturating_sub(before).max(1);
+        let left = seconds / done as f64 * (training.iterations - training.iteration) as f64;
         self.event(
             "iteration",
             &[
-                ("iteration", progress.iteration.into()),
-                ("iterations", progress.iterations.into()),
-                ("bound", progress.bound.into()),
+                ("iteration", training.iteration.into()),
+                ("iterations", training.iterations.into()),
+                ("bound", training.bound.into()),
                 ("active", active.into()),
                 ("seconds", seconds.into()),
                 ("seconds_left", left.into()),
             ],
         );
-        if self.stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
-    /// One of several trainings is done, or goes on.
-    pub(crate) fn step(&mut self, step: &Step) -> ControlFlow<()> {
-        let (done, all) = step.trainings;
+    /// One of several trainings is done, or proceeds.
+    fn stage(&mut self, progress: &Progress<'_>) {
+        let (done, all) = (progress.done, progress.total);
         if let Some(bar) = &self.bar {
             bar.set_length(all as u64);
-            bar.set_message(step.done.clone());
+            bar.set_message(progress.stage.to_owned());
             bar.set_position(done as u64);
         }
-        // it is asked between iterations, too, which are nothing to tell about
-        if done != self.told {
+        // the observer is also called between iterations, which are not worth a line
+        if done != self.told && progress.stage != "starts" {
             self.told = done;
             let seconds = self.started.elapsed().as_secs_f64();
             let left = seconds / done.max(1) as f64 * all.saturating_sub(done) as f64;
             self.event(
                 "training",
                 &[
-                    ("done", step.done.clone().into()),
+                    ("done", progress.stage.into()),
                     ("trainings", done.into()),
                     ("of", all.into()),
                     ("seconds", seconds.into()),
@@ -108,7 +115,6 @@ impl Watch {
                 ],
             );
         }
-        if self.stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
     /// Something that went wrong and does not end the work.

@@ -24,7 +24,7 @@ pub(crate) fn run(args: &SelectArgs) -> Result<(), Failure> {
     let choice = families(args, &input, &mut watch).and_then(|families| {
         let select = choose(Select::with_families(families.clone()), &args.work).restarts(args.restarts);
         let select = select.causes(args.components.iter().copied());
-        let choice = select.find_observed(input.source(), &mut |step| watch.step(step));
+        let choice = select.run_observed(input.source(), &mut |step| watch.see(step));
         Ok((families, choice.map_err(|error| located(error, &input, &args.input.input))?))
     });
     watch.finish();
@@ -85,18 +85,18 @@ fn families(args: &SelectArgs, input: &Input, watch: &mut Watch) -> Result<Vec<S
         if !args.family.is_empty() {
             return Err(Failure::input("give one --family for an image or a sound"));
         }
-        let ranking = settings.rank_observed(input.source(), &mut |step| watch.step(step)).map_err(located)?;
+        let ranking = settings.run_observed(input.source(), &mut |step| watch.see(step)).map_err(located)?;
         return Ok(vec![ranking.best().family.clone()]);
     };
     if args.family.is_empty() && !text {
-        let ranking = settings.rank_observed(input.source(), &mut |step| watch.step(step)).map_err(located)?;
+        let ranking = settings.run_observed(input.source(), &mut |step| watch.see(step)).map_err(located)?;
         return Ok(vec![ranking.best().family.clone()]);
     }
     let mixed = args.family.iter().try_fold(Mixed::new(settings), |mixed, text| {
         let (column, spec) = fixed(text, names)?;
         Ok::<Mixed, Failure>(mixed.fix(column, spec))
     })?;
-    let found = mixed.find(values.view(), &mut |step| watch.step(step)).map_err(located)?;
+    let found = mixed.run_observed(values.view(), &mut |step| watch.see(step)).map_err(located)?;
     Ok(found.columns.into_iter().map(|column| column.family).collect())
 }
 

@@ -207,7 +207,7 @@ fn rows_of_a_file_give_the_model_that_the_library_gives() {
     let mapped = MappedRows::open(&path.join("bits.npy")).unwrap();
     let in_memory = bits.into_shape_with_order((300, 12)).unwrap();
     for rows in [&mapped as &dyn Data, &in_memory] {
-        let fit = learner.em(300).fit_observed(rows, None, &mut |_| std::ops::ControlFlow::Continue(())).unwrap();
+        let fit = learner.em(300).run_observed(rows, &mut |_| std::ops::ControlFlow::Continue(())).unwrap();
         write_model_file(&path.join("expected"), &ModelFile::from(fit.model)).unwrap();
         assert!(bytes(path, "out/model.safetensors") == bytes(path, "expected"));
     }

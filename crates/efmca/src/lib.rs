@@ -15,10 +15,10 @@
 //! let truth = bars::model(family("exponential")?, 5, &[0.1], &[1.0], 0.2)?;
 //! let pictures = truth.sample(1000, 1).y;
 //!
-//! let fit = Em::new(10).family(family("exponential")?).seed(1).starts(20).short_iterations(10).fit(&pictures)?;
+//! let fit = Em::new(10).family(family("exponential")?).seed(1).starts(20).short_iterations(10).run(&pictures)?;
 //!
 //! assert!(bars::recovered(&truth, &fit.model));
-//! assert!(fit.log_likelihood > truth.log_likelihood(&pictures)?);
+//! assert!(fit.bound > truth.log_likelihood(&pictures)?);
 //! # Ok::<(), efmca::Error>(())
 //! ```
 //!

@@ -4,6 +4,7 @@ mod common;
 
 use common::{all_families, random_w};
 use efmca::family::{check, checked_a, checked_phi, family, from_conventional};
+use efmca::model::Weighted;
 use efmca::{Background, Em, Init, Schedule, Superposition};
 use ndarray::{Array1, Array2};
 use proptest::prelude::*;
@@ -131,9 +132,9 @@ proptest! {
                 _ => em.background(Background::Learned).pi_init(0.01, 0.99),
             };
             let weights = Array1::from_shape_fn(rows, |n| if n == 0 { weight } else { 1.0 });
-            match em.fit_weighted(&y, &weights) {
+            match em.run(&Weighted::new(&y, weights.clone()).unwrap()) {
                 Ok(fit) => {
-                    prop_assert!(fit.log_likelihood.is_finite(), "{} {y:?}: {}", family.spec(), fit.log_likelihood);
+                    prop_assert!(fit.bound.is_finite(), "{} {y:?}: {}", family.spec(), fit.bound);
                     let numbers = fit.model.w_flat().iter().chain(fit.model.pi()).chain(fit.model.background());
                     prop_assert!(numbers.clone().all(|w| w.is_finite()), "{} {y:?}", family.spec());
                     prop_assert!(fit.model.encode(&y).is_ok());

@@ -65,13 +65,12 @@ fn the_smooth_m_step_shares_the_data() {
         count += q * share;
     }
     let fit = Em::new(1)
-        .family_named("poisson")
-        .unwrap()
+        .family("poisson")
         .init(Init::Model(Box::new(model)))
         .rho(Schedule::Constant(rho))
         .iterations(1)
         .guard(false)
-        .fit(&y)
+        .run(&y)
         .unwrap();
     assert_eq!(fit.history[0].rho, Some(rho));
     assert!(close(fit.model.w(0)[[0, 0]], sum / count, 1e-12));
@@ -79,8 +78,8 @@ fn the_smooth_m_step_shares_the_data() {
     // shares too, not only the likelihood: with two equal causes each owns its half and both learn the same
     let twins =
         Model::new(family("poisson").unwrap(), array![0.4, 0.4], vec![array![[6.0], [6.0]]], Background::fixed(&[0.1]));
-    let em = Em::new(2).family_named("poisson").unwrap().init(Init::Model(Box::new(twins.unwrap())));
-    let fit = em.rho(Schedule::Constant(5.0)).iterations(4).fit(&y).unwrap();
+    let em = Em::new(2).family("poisson").init(Init::Model(Box::new(twins.unwrap())));
+    let fit = em.rho(Schedule::Constant(5.0)).iterations(4).run(&y).unwrap();
     assert!(close(fit.model.w(0)[[0, 0]], fit.model.w(0)[[1, 0]], 1e-12));
 }
 
@@ -115,7 +114,7 @@ fn a_sharp_cause_or_background_leaves_the_other_states_their_digits() {
     .unwrap();
     let drawn = truth.sample(400, 1);
     let y = Array2::from_shape_fn((400, 3), |(n, d)| if drawn.s[[n, 0]] > 0.0 { drawn.y[[n, d]] } else { 0.0 });
-    let fit = Em::new(1).family_named("gaussian").unwrap().fit(&y).unwrap();
-    assert!(fit.log_likelihood > 0.0 && fit.log_likelihood < 1e7, "{}", fit.log_likelihood);
+    let fit = Em::new(1).family("gaussian").run(&y).unwrap();
+    assert!(fit.bound > 0.0 && fit.bound < 1e7, "{}", fit.bound);
     assert!((fit.model.w(0)[[0, 0]] - 5.0).abs() < 0.5);
 }

@@ -59,13 +59,13 @@ pub(super) fn fields(case: &Case, seed: u64) -> Done<Vec<u8>> {
     let shown = [1, 5, 10, 15, 20, 30, 50];
     for start in 0..100 {
         let mut models: Vec<Model> = Vec::new();
-        let fit = recipe.em(case, &truth, 1_000_000 * seed + start)?.fit_observed(&data, None, &mut |progress| {
-            if shown.contains(&progress.iteration) {
-                models.push(progress.model.clone());
+        let fit = recipe.em(case, &truth, 1_000_000 * seed + start)?.run_observed(&data, &mut |progress| {
+            if let Some(training) = progress.training.filter(|training| shown.contains(&training.iteration)) {
+                models.push(training.model.clone());
             }
             ControlFlow::Continue(())
         })?;
-        if fit.log_likelihood < truth.log_likelihood(&data)? {
+        if fit.bound < truth.log_likelihood(&data)? {
             continue;
         }
         let row = |values: &Array2<f64>, scale: Scale| -> Done<Picture> {

@@ -115,7 +115,7 @@ impl Recipe {
 
     pub(super) fn em(&self, case: &Case, truth: &Model, seed: u64) -> efmca::Result<Em> {
         let em = Em::new(2 * case.b)
-            .family_named(case.family)?
+            .family(case.family)
             .iterations(self.iterations)
             .init(Init::MeanNoise { scale: self.noise })
             .guard(self.guard)
@@ -165,16 +165,16 @@ pub(super) fn line(case: &Case, recipe: &Recipe, runs: usize, seed: u64, paper: 
         .into_par_iter()
         .map(|run| {
             let y = truth.sample(case.n, 1000 * seed + run).y;
-            let fit = recipe.em(case, &truth, 1_000_000 * seed + run)?.fit(&y)?;
+            let fit = recipe.em(case, &truth, 1_000_000 * seed + run)?.run(&y)?;
             let (dips, largest_dip) = fit.dips();
             Ok(Outcome {
                 seed: run,
-                log_likelihood: fit.log_likelihood,
+                log_likelihood: fit.bound,
                 ground_truth: truth.log_likelihood(&y)?,
                 recovered: bars::recovered(&truth, &fit.model),
                 dips,
                 largest_dip,
-                curve: fit.history.iter().map(|step| step.bound).chain([fit.log_likelihood]).collect(),
+                curve: fit.history.iter().map(|step| step.bound).chain([fit.bound]).collect(),
             })
         })
         .collect();

@@ -57,18 +57,18 @@ pub(super) fn learned(settings: &Settings) -> Done<Learned> {
     let (mut cpu, mut wall) = (Vec::new(), Vec::new());
     let mut last = (ProcessTime::now(), Instant::now());
     let mut first = 0.0;
-    let fit = em.fit_observed(&rows, None, &mut |progress| {
+    let fit = em.run_observed(&rows, &mut |progress| {
         let now = (last.0.elapsed().as_secs_f64(), last.1.elapsed().as_secs_f64());
         last = (ProcessTime::now(), Instant::now());
-        if progress.iteration == 1 {
+        if progress.done == 1 {
             first = now.0;
         } else {
             cpu.push(now.0);
             wall.push(now.1);
         }
-        let bound = progress.bound / rows.0.nrows() as f64;
-        say(&format!("{} of {}: bound {bound:.3} a patch, {:.1} CPU s", progress.iteration, size.iterations, now.0));
-        match settings.steps.is_some_and(|steps| progress.iteration > steps) {
+        let bound = progress.training.map_or(f64::NAN, |training| training.bound) / rows.0.nrows() as f64;
+        say(&format!("{} of {}: bound {bound:.3} a patch, {:.1} CPU s", progress.done, size.iterations, now.0));
+        match settings.steps.is_some_and(|steps| progress.done > steps) {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         }

@@ -143,7 +143,7 @@ pub(crate) fn run(settings: &Settings, out: &Path) -> Done<()> {
         images: learned.images,
         used: fit.model.pi().iter().filter(|pi| **pi * fit.weight >= 1.0).count(),
         times: learned.times.clone(),
-        bound: fit.log_likelihood / fit.weight,
+        bound: fit.bound / fit.weight,
         active: learned.active(),
         spread_within: within,
         spread_between: between,

@@ -110,14 +110,14 @@ fn observe(name: &str, what: &str, em: &Em, data: &dyn Data, steps: usize, budge
     let (mut cpu, mut wall, mut course) = (Vec::new(), Vec::new(), Vec::new());
     let mut last = (ProcessTime::now(), Instant::now());
     let mut spent = 0.0;
-    let fit = em.clone().seed(1).revive(false).fit_observed(data, None, &mut |progress| {
+    let fit = em.clone().seed(1).revive(false).run_observed(data, &mut |progress| {
         let now = (last.0.elapsed().as_secs_f64(), last.1.elapsed().as_secs_f64());
-        if progress.iteration > 1 {
+        if progress.done > 1 {
             spent += now.0;
             cpu.push(now.0);
             wall.push(now.1);
         }
-        course.push((spent, progress.bound / n));
+        course.extend(progress.training.map(|training| (spent, training.bound / n)));
         last = (ProcessTime::now(), Instant::now());
         if spent > budget || (budget.is_infinite() && cpu.len() > steps) {
             ControlFlow::Break(())

@@ -7,14 +7,15 @@ use super::*;
 
 /// Writes a checkpoint in the third iteration of a small run, and gives what was written.
 fn written(path: &Path, em: &Em, y: &Array2<f64>) -> Checkpoint {
-    let data = Fingerprint::of(y, None);
+    let data = Fingerprint::of(y);
     let mut left = None;
-    em.fit_observed(y, None, &mut |progress| {
-        if progress.iteration < 3 {
+    em.run_observed(y, &mut |progress| {
+        if progress.done < 3 {
             return ControlFlow::Continue(());
         }
-        write_checkpoint(path, &progress.state, &em.described(), data, &json!({ "seed": 7 })).unwrap();
-        left = Some(progress.state.to_checkpoint(em.described(), data));
+        write_checkpoint(path, &progress.training.unwrap().state, &em.described(), data, &json!({ "seed": 7 }))
+            .unwrap();
+        left = Some(progress.training.unwrap().state.to_checkpoint(em.described(), data));
         ControlFlow::Break(())
     })
     .unwrap();
@@ -26,13 +27,13 @@ fn pictures() -> Array2<f64> {
 }
 
 fn settings() -> [Em; 4] {
-    let base = Em::new(10).family_named("poisson").unwrap().iterations(6);
+    let base = Em::new(10).family("poisson").iterations(6);
     [
         base.clone(),
         base.clone().truncated(Truncation::new(8)),
         base.clone().truncated(Truncation::new(8)).batches(2),
         // many causes, few of them active: sets as lists
-        Em::new(300).family_named("poisson").unwrap().iterations(6).truncated(Truncation::new(4)),
+        Em::new(300).family("poisson").iterations(6).truncated(Truncation::new(4)),
     ]
 }
 
@@ -50,10 +51,10 @@ fn what_is_read_is_what_was_written() {
         assert_eq!((&found.history, &found.sets, &found.parts), (&left.history, &left.sets, &left.parts));
         assert_eq!((&found.settings, found.data, found.e_steps), (&left.settings, left.data, left.e_steps));
         assert_eq!(std::fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "no temporary file");
-        let whole = em.fit(&y).unwrap();
-        let resumed = em.resume(&y, None, found, &mut |_| ControlFlow::Continue(())).unwrap();
+        let whole = em.run(&y).unwrap();
+        let resumed = em.resume(&y, found, &mut |_| ControlFlow::Continue(())).unwrap();
         assert_eq!(resumed.model.w_flat(), whole.model.w_flat());
-        assert_eq!(resumed.log_likelihood, whole.log_likelihood);
+        assert_eq!(resumed.bound, whole.bound);
     }
 }
 

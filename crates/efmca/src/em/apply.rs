@@ -27,7 +27,7 @@ impl Model {
     pub fn infer(&self, y: &dyn Data, truncation: &Truncation, sweeps: usize, seed: u64) -> Result<Inferred> {
         truncation.check()?;
         let truncation = truncation.clone().precision(Precision::Double);
-        let observed = Observed::new(&self.columns, y, None, Precision::Double)?;
+        let observed = Observed::new(&self.columns, y, Precision::Double)?;
         let mut truncated = Truncated::new(&observed, &truncation, self.h(), seed).by_content();
         for sweep in 0..sweeps.max(1) {
             truncated.e_step(self, 1.0, sweep + 1 >= sweeps)?;
@@ -46,7 +46,7 @@ impl Model {
         if self.h() > LARGEST_EXACT_H {
             return Ok(self.infer_by_default(y)?.bounds);
         }
-        let statistics = Statistics::new(&self.columns, y, None)?;
+        let statistics = Statistics::new(&self.columns, y)?;
         Exact::new(self)?.log_likelihoods(&statistics)
     }
 
@@ -55,7 +55,7 @@ impl Model {
         if self.h() > LARGEST_EXACT_H {
             return Ok(self.infer_by_default(y)?.bounds.sum());
         }
-        let statistics = Statistics::new(&self.columns, y, None)?;
+        let statistics = Statistics::new(&self.columns, y)?;
         Ok(Exact::new(self)?.e_step(&statistics, &statistics, 1.0)?.bound)
     }
 
@@ -65,7 +65,7 @@ impl Model {
         if self.h() > LARGEST_EXACT_H {
             return Ok(self.infer_by_default(y)?.active_probabilities());
         }
-        let statistics = Statistics::new(&self.columns, y, None)?;
+        let statistics = Statistics::new(&self.columns, y)?;
         Exact::new(self)?.active_probabilities(&statistics)
     }
 }
@@ -116,14 +116,14 @@ impl Owners {
                 Truncation::new(OWNER_STATES).proposals(vec![std::sync::Arc::new(OneFlips { parents: 1 })]);
             return Ok(Owners::Some(Box::new(model.infer(y, &truncation, OWNER_SWEEPS, 0)?)));
         }
-        let statistics = Statistics::new(&model.columns, y, None)?;
+        let statistics = Statistics::new(&model.columns, y)?;
         Ok(Owners::All(Exact::new(model)?.posteriors(&statistics)?))
     }
 
     /// The posteriors of `model` on `y` from sets of states that training left, after one more E-step.
     pub(crate) fn of_sets(model: &Model, y: &dyn Data, sets: Sets) -> Result<Owners> {
         let truncation = Truncation::new(sets.s()).precision(Precision::Single);
-        let observed = Observed::new(&model.columns, y, None, Precision::Single)?;
+        let observed = Observed::new(&model.columns, y, Precision::Single)?;
         let mut truncated = Truncated::new(&observed, &truncation, model.h(), 0).with_sets(sets);
         truncated.e_step(model, 1.0, true)?;
         Ok(Owners::Some(Box::new(Inferred::of(truncated))))

@@ -1,11 +1,9 @@
 //! Stopping a run and going on with it later, as if nothing had happened.
 
-use std::ops::ControlFlow;
-
-use ndarray::Array1;
 use rayon::prelude::*;
 
-use super::run::{Fit, Iteration, Progress, Run};
+use super::progress::Observer;
+use super::run::{Fit, Iteration, Run};
 use super::{Em, Init, Moments};
 use crate::error::{Error, Result};
 use crate::model::{Background, Data, Model};
@@ -76,7 +74,7 @@ pub struct Fingerprint {
 
 impl Fingerprint {
     /// The fingerprint of `data`. Any two values that are missing are the same.
-    pub fn of(data: &dyn Data, weights: Option<&Array1<f64>>) -> Fingerprint {
+    pub fn of(data: &dyn Data) -> Fingerprint {
         let row = |n: usize| {
             let mut y = vec![0.0; data.d()];
             data.read_row(n, &mut y);
@@ -84,7 +82,7 @@ impl Fingerprint {
         };
         let rows: Vec<u64> = (0..data.n()).into_par_iter().map(row).collect();
         let values = rows.into_iter().fold(0, mixed);
-        let hash = weights.map_or(values, |weights| hash_of(!values, &weights.to_vec()));
+        let hash = data.weights().map_or(values, |weights| hash_of(!values, &weights.to_vec()));
         Fingerprint { n: data.n(), d: data.d(), hash }
     }
 }
@@ -155,27 +153,22 @@ impl Em {
     /// use efmca::{Em, Fingerprint, bars, family::family};
     ///
     /// let y = bars::model(family("poisson")?, 3, &[20.0], &[1.0], 0.2)?.sample(100, 1).y;
-    /// let em = Em::new(6).family_named("poisson")?.iterations(8).tolerance(0.0);
-    /// let whole = em.fit(&y)?;
+    /// let em = Em::new(6).family("poisson").iterations(8).tolerance(0.0);
+    /// let whole = em.run(&y)?;
     ///
     /// let mut left = None;
-    /// em.fit_observed(&y, None, &mut |progress| {
-    ///     left = Some(progress.state.to_checkpoint(em.described(), Fingerprint::of(&y, None)));
-    ///     if progress.iteration == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    /// em.run_observed(&y, &mut |progress| {
+    ///     let training = progress.training.expect("there is one start only");
+    ///     left = Some(training.state.to_checkpoint(em.described(), Fingerprint::of(&y)));
+    ///     if training.iteration == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     /// })?;
-    /// let resumed = em.resume(&y, None, left.expect("one for each iteration"), &mut |_| ControlFlow::Continue(()))?;
+    /// let resumed = em.resume(&y, left.expect("one for each iteration"), &mut |_| ControlFlow::Continue(()))?;
     /// assert_eq!(resumed.model.w(0), whole.model.w(0));
     /// # Ok::<(), efmca::Error>(())
     /// ```
-    pub fn resume(
-        &self,
-        y: &dyn Data,
-        weights: Option<&Array1<f64>>,
-        checkpoint: Checkpoint,
-        observer: &mut dyn FnMut(&Progress<'_>) -> ControlFlow<()>,
-    ) -> Result<Fit> {
-        self.check_resumable(&checkpoint, Fingerprint::of(y, weights))?;
-        let training = self.check(y, weights)?;
+    pub fn resume(&self, y: &dyn Data, checkpoint: Checkpoint, observer: &mut Observer<'_>) -> Result<Fit> {
+        self.check_resumable(&checkpoint, Fingerprint::of(y))?;
+        let training = self.prepare(y)?;
         let average = training.column_means();
         let fits = checkpoint.model.columns().iter().map(|(_, family, _)| family.spec());
         if !fits.eq(training.columns().iter().map(|(_, family, _)| family.spec())) {
@@ -218,13 +211,14 @@ pub(super) fn refused(reason: impl Into<String>) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Weighted;
     use ndarray::array;
 
     #[test]
     fn every_value_and_its_place_count() {
         let y = array![[1.0, 2.0], [3.0, f64::NAN]];
-        let print = Fingerprint::of(&y, None);
-        assert_eq!(print, Fingerprint::of(&y.clone(), None));
+        let print = Fingerprint::of(&y);
+        assert_eq!(print, Fingerprint::of(&y.clone()));
         let others = [
             array![[2.0, 1.0], [3.0, f64::NAN]],
             array![[3.0, f64::NAN], [1.0, 2.0]],
@@ -232,8 +226,8 @@ mod tests {
             array![[1.0, 2.0 + 1e-15], [3.0, f64::NAN]],
         ];
         for other in &others {
-            assert_ne!(print.hash, Fingerprint::of(other, None).hash, "{other}");
+            assert_ne!(print.hash, Fingerprint::of(other).hash, "{other}");
         }
-        assert_ne!(print.hash, Fingerprint::of(&y, Some(&array![1.0, 2.0])).hash);
+        assert_ne!(print.hash, Fingerprint::of(&Weighted::new(&y, array![1.0, 2.0]).unwrap()).hash);
     }
 }

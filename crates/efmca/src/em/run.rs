@@ -1,13 +1,12 @@
 //! The loop.
 
-use std::ops::ControlFlow;
-
 use ndarray::Array1;
 
 use super::batches::Parts;
 use super::checkpoint::{Checkpoint, Snapshot, refused};
 use super::init::mixed_row;
 use super::m_step::{ExactPosteriors, MStep, TruncatedPosteriors};
+use super::progress::{Observer, Progress, TrainingProgress};
 use super::training::Training;
 use super::{Em, Held, Moments, Schedule};
 use crate::error::Result;
@@ -47,23 +46,8 @@ pub enum StopReason {
     Iterations,
     /// The log-likelihood no longer changed.
     Converged,
-    /// The observer asked for it.
-    Asked,
-}
-
-/// What an observer sees after each iteration.
-#[derive(Debug)]
-pub struct Progress<'a> {
-    /// The iteration, counted from one.
-    pub iteration: usize,
-    /// How many there are at the most.
-    pub iterations: usize,
-    /// $\mathcal F$ before the M-step of this iteration.
-    pub bound: f64,
-    /// The model after it.
-    pub model: &'a Model,
-    /// All that the run needs to go on from here.
-    pub state: Snapshot<'a>,
+    /// The observer ended it.
+    Interrupted,
 }
 
 /// A trained model and how it came about.
@@ -71,8 +55,9 @@ pub struct Progress<'a> {
 pub struct Fit {
     /// The model.
     pub model: Model,
-    /// $\mathcal L(\Theta)$ of the model on the training data; with truncated posteriors its lower bound $\mathcal F$.
-    pub log_likelihood: f64,
+    /// $\mathcal F(q, \Theta)$ of the model on the training data, the ELBO or free energy (Eqn. 26). With exact posteriors it is the
+    /// log-likelihood $\mathcal L(\Theta)$; see [`Fit::is_exact`].
+    pub bound: f64,
     /// One entry for each iteration.
     pub history: Vec<Iteration>,
     /// Why training ended.
@@ -84,11 +69,16 @@ pub struct Fit {
 }
 
 impl Fit {
+    /// Whether posteriors were exact, so that [`Fit::bound`] is the log-likelihood itself.
+    pub fn is_exact(&self) -> bool {
+        self.sets.is_none()
+    }
+
     /// How often the log-likelihood fell from one iteration to the next, and the largest fall relative to its size.
     /// Annealed iterations, and those after which a cause was revived, do not count: there it may fall.
     pub fn dips(&self) -> (usize, f64) {
         let last = Iteration {
-            bound: self.log_likelihood,
+            bound: self.bound,
             temperature: 1.0,
             rho: None,
             revived: 0,
@@ -106,7 +96,7 @@ impl Fit {
 
     /// The Bayesian information criterion, $-2\mathcal L + \text{parameters}\cdot\log N$; smaller is better.
     pub fn bic(&self) -> f64 {
-        -2.0 * self.log_likelihood + self.model.parameter_count() as f64 * self.weight.ln()
+        -2.0 * self.bound + self.model.parameter_count() as f64 * self.weight.ln()
     }
 }
 
@@ -309,11 +299,7 @@ impl<'a> Run<'a> {
     }
 
     /// Iterates until `iterations` are done or there is a reason to stop.
-    pub(super) fn advance(
-        &mut self,
-        iterations: usize,
-        observer: &mut dyn FnMut(&Progress<'_>) -> ControlFlow<()>,
-    ) -> Result<StopReason> {
+    pub(super) fn advance(&mut self, iterations: usize, observer: &mut Observer<'_>) -> Result<StopReason> {
         loop {
             // before the step, so that a run that ended here ends here again when it is resumed
             if self.converged() {
@@ -323,21 +309,23 @@ impl<'a> Run<'a> {
                 return Ok(StopReason::Iterations);
             }
             self.step()?;
-            let progress = Progress {
-                iteration: self.history.len(),
-                iterations: self.em.iterations,
-                bound: self.history[self.history.len() - 1].bound,
+            let (iteration, iterations) = (self.history.len(), self.em.iterations);
+            let training = TrainingProgress {
+                iteration,
+                iterations,
+                bound: self.history[iteration - 1].bound,
                 model: &self.model,
                 state: self.state(),
             };
+            let progress = Progress { stage: "training", done: iteration, total: iterations, training: Some(training) };
             if observer(&progress).is_break() {
-                return Ok(StopReason::Asked);
+                return Ok(StopReason::Interrupted);
             }
         }
     }
 
-    /// The log-likelihood of the model as it is, or its bound.
-    pub(super) fn log_likelihood(&mut self) -> Result<f64> {
+    /// The bound of the model as it is.
+    pub(super) fn bound(&mut self) -> Result<f64> {
         match &mut self.engine {
             Engine::Exact(statistics) => Ok(Exact::new(&self.model)?.e_step(statistics, statistics, 1.0)?.bound),
             Engine::Truncated(truncated) => Ok(truncated.e_step(&self.model, 1.0, false)?.0.bound),

@@ -1,11 +1,9 @@
 //! What a training run is asked to do.
 
-use ndarray::Array1;
-
 use super::training::Training;
 use super::{Hold, Init, Schedule};
 use crate::error::{Error, Result};
-use crate::family::{SharedFamily, family};
+use crate::family::FamilySpec;
 use crate::model::{Background, Columns, Data, Superposition};
 use crate::posterior::truncated::LARGEST_H;
 use crate::posterior::{LARGEST_EXACT_H, Truncation};
@@ -28,16 +26,16 @@ const DEFAULT_STATES: usize = 60;
 ///     Background::fixed(&[1.0]),
 /// )?;
 /// let counts = truth.sample(500, 1).y;
-/// let fit = Em::new(2).family(family("poisson")?).seed(1).starts(5).fit(&counts)?;
+/// let fit = Em::new(2).family(family("poisson")?).seed(1).starts(5).run(&counts)?;
 /// assert!((fit.model.pi().sum() - 0.6).abs() < 0.1);
-/// assert!(fit.log_likelihood > truth.log_likelihood(&counts)? - 5.0);
+/// assert!(fit.bound > truth.log_likelihood(&counts)? - 5.0);
 /// # Ok::<(), efmca::Error>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct Em {
     pub(super) h: usize,
     pub(super) spare: usize,
-    pub(super) families: Vec<SharedFamily>,
+    pub(super) families: Vec<FamilySpec>,
     pub(super) background: Background,
     pub(super) superposition: Superposition,
     pub(super) iterations: usize,
@@ -90,20 +88,15 @@ impl Em {
         }
     }
 
-    /// The family of all columns.
-    pub fn family(mut self, family: SharedFamily) -> Em {
-        self.families = vec![family];
+    /// The family of all columns: a name such as `"poisson"` or `"gamma:k=4"` (see [`mod@crate::family::registry`]), or a family.
+    pub fn family(mut self, family: impl Into<FamilySpec>) -> Em {
+        self.families = vec![family.into()];
         self
     }
 
-    /// The family of all columns, by its name; see [`mod@crate::family::registry`].
-    pub fn family_named(self, spec: &str) -> Result<Em> {
-        Ok(self.family(family(spec)?))
-    }
-
     /// A family for each column.
-    pub fn families(mut self, families: Vec<SharedFamily>) -> Em {
-        self.families = families;
+    pub fn families<F: Into<FamilySpec>>(mut self, families: impl IntoIterator<Item = F>) -> Em {
+        self.families = families.into_iter().map(Into::into).collect();
         self
     }
 
@@ -233,8 +226,8 @@ impl Em {
     ///
     /// let truth = bars::model(family("poisson")?, 3, &[20.0], &[1.0], 0.2)?;
     /// let y = truth.sample(300, 1).y;
-    /// let em = Em::new(6).family_named("poisson")?.spare_causes(3).iterations(40);
-    /// let model = em.fit(&y)?.model;
+    /// let em = Em::new(6).family("poisson").spare_causes(3).iterations(40);
+    /// let model = em.run(&y)?.model;
     /// assert_eq!(model.h(), 6);
     /// assert!(bars::recovered(&truth, &model));
     /// # Ok::<(), efmca::Error>(())
@@ -282,7 +275,7 @@ impl Em {
     }
 
     /// Checks the settings against the data and takes its statistics.
-    pub(super) fn check(&self, y: &dyn Data, weights: Option<&Array1<f64>>) -> Result<Training> {
+    pub(super) fn prepare(&self, y: &dyn Data) -> Result<Training> {
         if self.h == 0 {
             return Err(Error::setting("causes", 0, "a model needs one cause at least"));
         }
@@ -367,16 +360,16 @@ impl Em {
                 format!("{} causes over {} columns", model.h(), model.d()),
             ));
         }
-        let training = Training::new(self, &columns, y, weights)?;
+        let training = Training::new(self, &columns, y)?;
         training.check_learnable()?;
         Ok(training)
     }
 
     fn columns(&self, d: usize) -> Result<Columns> {
         match self.families.len() {
-            0 => Err(Error::setting("family", "none", "say which: .family(family(\"poisson\")?)")),
-            1 => Columns::same(self.families[0].clone(), d),
-            count if count == d => Columns::new(self.families.clone()),
+            0 => Err(Error::setting("family", "none", "say which: .family(\"poisson\")")),
+            1 => Columns::same(self.families[0].resolve()?, d),
+            count if count == d => Columns::new(self.families.iter().map(FamilySpec::resolve).collect::<Result<_>>()?),
             count => Err(Error::shape("families", format!("1 or {d} (one for each column)"), count)),
         }
     }

@@ -1,7 +1,5 @@
 //! Several starts, the paper's warm start, and what comes out.
 
-use std::ops::ControlFlow;
-
 use ndarray::Array1;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -10,7 +8,8 @@ use rayon::prelude::*;
 use super::clusters::Clusters;
 use super::init::{dictionaries, of_group, weak_rows};
 use super::m_step::{ExactPosteriors, MStep, TruncatedPosteriors};
-use super::run::{Engine, Fit, Progress, Run, StopReason};
+use super::progress::{Observer, Progress, unobserved};
+use super::run::{Engine, Fit, Run, StopReason};
 use super::training::Training;
 use super::{Em, Held, Init};
 use crate::error::Result;
@@ -20,9 +19,6 @@ use crate::posterior::Exact;
 
 /// E-steps that fill sets of states for a model that comes without.
 const FIRST_STEPS: usize = 5;
-
-/// Is told about each iteration, or about nothing while starts are compared, and can end the work.
-pub(crate) type Watch<'a> = &'a mut dyn FnMut(Option<&Progress<'_>>) -> ControlFlow<()>;
 
 /// The short run of a start.
 struct Short<'a> {
@@ -42,7 +38,7 @@ impl<'a> Short<'a> {
 /// Runs until `iterations` are done.
 fn advance(short: &mut Result<Short<'_>>, iterations: usize) {
     if let Ok(Short { run: Some(run), bound, converged: converged @ false, .. }) = short {
-        match run.advance(iterations, &mut |_| ControlFlow::Continue(())) {
+        match run.advance(iterations, &mut unobserved) {
             Ok(stop) => {
                 *converged = stop == StopReason::Converged;
                 *bound = run.history.last().map_or(f64::NEG_INFINITY, |step| step.bound);
@@ -55,7 +51,7 @@ fn advance(short: &mut Result<Short<'_>>, iterations: usize) {
 /// The log-likelihood of the model as it is.
 fn measure(short: &mut Result<Short<'_>>) {
     if let Ok(Short { run: Some(run), bound, .. }) = short {
-        match run.log_likelihood() {
+        match run.bound() {
             Ok(value) => *bound = value,
             Err(error) => *short = Err(error),
         }
@@ -63,37 +59,31 @@ fn measure(short: &mut Result<Short<'_>>) {
 }
 
 impl Em {
-    /// Trains on `y`, $N \times D$ with NaN where a value is missing: an array, or the [`crate::Patches`] of an image.
-    pub fn fit(&self, y: &dyn Data) -> Result<Fit> {
-        self.fit_observed(y, None, &mut |_| ControlFlow::Continue(()))
+    /// Trains on `y`, $N \times D$ with NaN where a value is missing: an array, the [`crate::Patches`] of an image, or either of
+    /// them with [`Weighted`](crate::model::Weighted) rows.
+    ///
+    /// # Errors
+    ///
+    /// What [`Em::check`] finds, and what is wrong with the data: its size, values that a family cannot have, columns without
+    /// any value.
+    pub fn run(&self, y: &dyn Data) -> Result<Fit> {
+        self.run_observed(y, &mut unobserved)
     }
 
-    /// Trains with a weight for each row: a row of weight 2 counts as two equal rows.
-    pub fn fit_weighted(&self, y: &dyn Data, weights: &Array1<f64>) -> Result<Fit> {
-        self.fit_observed(y, Some(weights), &mut |_| ControlFlow::Continue(()))
-    }
-
-    /// Trains and calls `observer` after each iteration (of the best start, where there are several); it can end the
-    /// training.
-    pub fn fit_observed(
-        &self,
-        y: &dyn Data,
-        weights: Option<&Array1<f64>>,
-        observer: &mut dyn FnMut(&Progress<'_>) -> ControlFlow<()>,
-    ) -> Result<Fit> {
-        self.fit_watched(y, weights, &mut |progress| progress.map_or(ControlFlow::Continue(()), &mut *observer))
-    }
-
-    /// Trains as [`Em::fit_observed`] does, and calls `watch` with nothing between the iterations of the short runs, too, which
-    /// it can end as well.
-    pub(crate) fn fit_watched(&self, y: &dyn Data, weights: Option<&Array1<f64>>, watch: Watch<'_>) -> Result<Fit> {
-        let training = self.check(y, weights)?;
+    /// Trains and calls `observer` after each iteration, which can end the training. Where there are several starts, it is also
+    /// called during their short runs (stage `starts`, without a training to look at).
+    ///
+    /// # Errors
+    ///
+    /// As [`Em::run`].
+    pub fn run_observed(&self, y: &dyn Data, observer: &mut Observer<'_>) -> Result<Fit> {
+        let training = self.prepare(y)?;
         let average = training.column_means();
         // the data as the model sees it whose posteriors make the first parameters
         let other = match (&self.init, self.warm_start) {
-            (Init::Posteriors(model), _) => Some(Training::new(self, model.columns(), y, weights)?),
+            (Init::Posteriors(model), _) => Some(Training::new(self, model.columns(), y)?),
             (Init::Model(_), _) | (_, 0) => None,
-            _ => Some(self.gaussian_training(y, weights)?),
+            _ => Some(self.gaussian_training(y)?),
         };
         let begin = |start: usize| -> Result<Run<'_>> {
             let model = self.initial_model(y, &training, &average, other.as_ref(), start)?;
@@ -101,11 +91,11 @@ impl Em {
         };
         // The best start is run again from its beginning, so that the observer sees all of it.
         let one = self.starts == 1 || matches!(self.init, Init::Model(_) | Init::Posteriors(_));
-        let (run, asked) = if one { (begin(0)?, false) } else { self.best_start(begin, watch)? };
+        let (run, asked) = if one { (begin(0)?, false) } else { self.best_start(begin, observer)? };
         let iterations = if asked { 0 } else { self.iterations };
-        let mut fit = self.finished(run, &training, iterations, &mut |progress| watch(Some(progress)))?;
+        let mut fit = self.finished(run, &training, iterations, observer)?;
         if asked {
-            fit.stop = StopReason::Asked;
+            fit.stop = StopReason::Interrupted;
         }
         Ok(fit)
     }
@@ -116,34 +106,36 @@ impl Em {
         mut run: Run<'_>,
         training: &Training,
         iterations: usize,
-        observer: &mut dyn FnMut(&Progress<'_>) -> ControlFlow<()>,
+        observer: &mut Observer<'_>,
     ) -> Result<Fit> {
         let stop = run.advance(iterations, observer)?;
         run.remove(run.spare())?;
-        let log_likelihood = run.log_likelihood()?;
+        let bound = run.bound()?;
         let Run { model, history, engine, .. } = run;
         let sets = match engine {
             Engine::Exact(_) => None,
             Engine::Truncated(truncated) => Some(truncated.into_sets()),
         };
-        Ok(Fit { model, log_likelihood, history, stop, weight: training.total_weight(), sets })
+        Ok(Fit { model, bound, history, stop, weight: training.total_weight(), sets })
     }
 
-    /// Gives each start a short run, and begins the best again; the first of equals. Where `watch` ends that, the best run as far
+    /// Gives each start a short run, and begins the best again; the first of equals. Where the observer ends that, the best run as far
     /// as it came, and true.
     fn best_start<'a>(
         &'a self,
         begin: impl Fn(usize) -> Result<Run<'a>> + Sync,
-        watch: Watch<'_>,
+        observer: &mut Observer<'_>,
     ) -> Result<(Run<'a>, bool)> {
         let short = self.short_iterations.min(self.iterations);
+        let steps = self.starts.saturating_mul(short);
+        let mut interrupted = |done: usize| observer(&Progress::of_stage("starts", done, steps)).is_break();
         let mut asked = false;
         let mut runs: Vec<Result<Short<'a>>> = Vec::new();
         if self.posterior_settings().is_none() {
             runs = (0..self.starts).into_par_iter().map(|start| Ok(Short::new(start, begin(start)?))).collect();
             for iterations in 1..=short {
                 runs.par_iter_mut().for_each(|run| advance(run, iterations));
-                asked = watch(None).is_break();
+                asked = interrupted(iterations * self.starts);
                 if asked {
                     break;
                 }
@@ -157,7 +149,7 @@ impl Em {
                 let mut run = begin(start).map(|run| Short::new(start, run));
                 for iterations in 1..=short {
                     advance(&mut run, iterations);
-                    asked = watch(None).is_break();
+                    asked = interrupted(start * short + iterations);
                     if asked {
                         break;
                     }
@@ -246,9 +238,9 @@ impl Em {
     }
 
     /// The data as the warm start sees it: numbers with Gaussian noise.
-    fn gaussian_training(&self, y: &dyn Data, weights: Option<&Array1<f64>>) -> Result<Training> {
+    fn gaussian_training(&self, y: &dyn Data) -> Result<Training> {
         let columns = Columns::same(std::sync::Arc::new(Gaussian), y.d())?;
-        Training::new(self, &columns, y, weights)
+        Training::new(self, &columns, y)
     }
 
     /// Trains a Gaussian model, and gives its posteriors to the M-step of the target family.
@@ -261,7 +253,7 @@ impl Em {
         (gaussian, start): (&Training, usize),
     ) -> Result<Model> {
         let em = Em {
-            families: vec![std::sync::Arc::new(Gaussian)],
+            families: vec![std::sync::Arc::new(Gaussian).into()],
             background: Background::Learned,
             iterations: self.warm_start,
             warm_start: 0,
@@ -277,7 +269,7 @@ impl Em {
         let gaussian_average = gaussian.column_means();
         let first = em.initial_model(y, gaussian, &gaussian_average, None, start)?;
         let mut run = Run::new(&em, gaussian, &gaussian_average, first);
-        run.advance(em.iterations, &mut |_| ControlFlow::Continue(()))?;
+        run.advance(em.iterations, &mut unobserved)?;
         self.adopt(model, training, average, gaussian, run)
     }
 

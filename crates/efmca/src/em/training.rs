@@ -20,15 +20,15 @@ pub(super) enum Training {
 }
 
 impl Training {
-    pub(super) fn new(em: &Em, columns: &Columns, y: &dyn Data, weights: Option<&Array1<f64>>) -> Result<Training> {
+    pub(super) fn new(em: &Em, columns: &Columns, y: &dyn Data) -> Result<Training> {
         let Some(truncation) = em.posterior_settings() else {
-            return Ok(Training::Exact(Statistics::new(columns, y, weights)?));
+            return Ok(Training::Exact(Statistics::new(columns, y)?));
         };
-        let observed = Observed::new(columns, y, weights, truncation.precision)?;
-        let counts = |n: &usize| weights.is_none_or(|weights| weights[*n] > 0.0);
+        let observed = Observed::new(columns, y, truncation.precision)?;
+        let counts = |n: &usize| y.weights().is_none_or(|weights| weights[*n] > 0.0);
         let rows: Vec<usize> = (0..y.n()).filter(counts).collect();
         let chosen: Vec<usize> = rows.iter().copied().step_by(rows.len().div_ceil(SAMPLE).max(1)).collect();
-        let sample = Statistics::of_rows(columns, y, weights, &chosen)?;
+        let sample = Statistics::of_rows(columns, y, &chosen)?;
         let substitutes = truncation.clone().generations(1).proposals(vec![std::sync::Arc::new(Substitutes)]);
         Ok(Training::Truncated { observed: Box::new(observed), sample, truncation, substitutes })
     }

@@ -56,7 +56,7 @@
 //!     Background::fixed(&[1.1]),
 //! )?;
 //! let data = truth.sample(2000, 1);
-//! let fit = Em::new(2).family(family).background(Background::fixed(&[1.1])).seed(3).starts(4).fit(&data.y)?;
+//! let fit = Em::new(2).family(family).background(Background::fixed(&[1.1])).seed(3).starts(4).run(&data.y)?;
 //! let w = fit.model.w(0);
 //! assert!(w.iter().all(|w| (w - 9.0).abs() < 1.5 || (w - 1.2).abs() < 0.3));
 //! # Ok::<(), efmca::Error>(())

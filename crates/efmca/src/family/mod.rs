@@ -27,6 +27,7 @@ mod log_normal;
 mod pareto;
 mod poisson;
 mod solve;
+mod spec;
 mod support;
 
 pub use beta::Beta;
@@ -45,6 +46,7 @@ pub use log_normal::LogNormal;
 pub use pareto::Pareto;
 pub use poisson::{Poisson, ZeroTruncatedPoisson};
 pub use registry::family;
+pub use spec::FamilySpec;
 pub use support::{Measure, Support};
 
 use std::fmt::Debug;

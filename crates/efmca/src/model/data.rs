@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use ndarray::{Array2, ArrayBase, ArrayView4, Axis, Ix2};
+use ndarray::{Array1, Array2, ArrayBase, ArrayView4, Axis, Ix2};
 
 use super::{Columns, Statistics};
 use crate::error::{Error, Result};
@@ -19,6 +19,10 @@ pub trait Data: Sync {
     fn read_row(&self, n: usize, y: &mut [f64]);
     /// How the rows lie in an image, if they do.
     fn geometry(&self) -> Option<Geometry> {
+        None
+    }
+    /// How much each row counts, if rows count differently: see [`Weighted`](super::Weighted).
+    fn weights(&self) -> Option<&Array1<f64>> {
         None
     }
     /// The same rows as something that is read again in each E-step of truncated posteriors, if they are not to be copied
@@ -235,17 +239,27 @@ impl<'a> RowReader<'a> {
         Ok(RowReader { columns, data })
     }
 
-    /// Takes the statistics of row `n` ($K$ values, zero where missing), says which columns are there, and returns
-    /// $\sum_d\log h(y_d)$.
-    pub(crate) fn read(&self, n: usize, t: &mut [f64], there: &mut [bool]) -> Result<f64> {
+    /// The values of row `n`, NaN where missing.
+    pub(crate) fn values(&self, n: usize) -> Vec<f64> {
         let mut y = vec![0.0; self.columns.d()];
         self.data.read_row(n, &mut y);
+        y
+    }
+
+    /// Takes the statistics of row `n` ($K$ values, zero where missing), says which columns are present, and returns
+    /// $\sum_d\log h(y_d)$.
+    pub(crate) fn read(&self, n: usize, t: &mut [f64], present: &mut [bool]) -> Result<f64> {
+        self.statistics(n, &self.values(n), t, present)
+    }
+
+    /// The same for the values of row `n`, which were read already.
+    pub(crate) fn statistics(&self, n: usize, y: &[f64], t: &mut [f64], present: &mut [bool]) -> Result<f64> {
         let mut log_h = 0.0;
         for (column, family, span) in self.columns.iter() {
             let value = y[column];
             let t = &mut t[span];
-            there[column] = !value.is_nan();
-            if !there[column] {
+            present[column] = !value.is_nan();
+            if !present[column] {
                 t.fill(0.0);
                 continue;
             }
@@ -260,12 +274,5 @@ impl<'a> RowReader<'a> {
             log_h += family.log_h(value);
         }
         Ok(log_h)
-    }
-
-    /// $\log h$ of one value, zero where it is missing.
-    pub(crate) fn log_h(&self, n: usize, column: usize) -> f64 {
-        let mut y = vec![0.0; self.columns.d()];
-        self.data.read_row(n, &mut y);
-        if y[column].is_nan() { 0.0 } else { self.columns.family(column).log_h(y[column]) }
     }
 }

@@ -12,6 +12,7 @@ mod statistics;
 mod superposition;
 mod tables;
 mod tensors;
+mod weighted;
 
 pub use columns::Columns;
 pub use combined::Combined;
@@ -19,10 +20,10 @@ pub(crate) use data::RowReader;
 pub use data::{Data, Geometry, Patches};
 pub use sample::Sample;
 pub use statistics::Statistics;
-pub(crate) use statistics::checked_weights;
 pub use superposition::Superposition;
 pub use tables::Tables;
 pub use tensors::Tensor;
+pub use weighted::Weighted;
 
 use ndarray::{Array1, Array2};
 

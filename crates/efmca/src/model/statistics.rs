@@ -28,17 +28,12 @@ impl Statistics {
     /// Checks `y` ($N \times D$, NaN where missing) against the families and takes its statistics.
     ///
     /// A row with weight $k$ counts as $k$ equal rows.
-    pub fn new(columns: &Columns, y: &dyn Data, weights: Option<&Array1<f64>>) -> Result<Statistics> {
-        Statistics::of_rows(columns, y, weights, &(0..y.n()).collect::<Vec<usize>>())
+    pub fn new(columns: &Columns, y: &dyn Data) -> Result<Statistics> {
+        Statistics::of_rows(columns, y, &(0..y.n()).collect::<Vec<usize>>())
     }
 
     /// The same for some of the rows.
-    pub(crate) fn of_rows(
-        columns: &Columns,
-        y: &dyn Data,
-        weights: Option<&Array1<f64>>,
-        chosen: &[usize],
-    ) -> Result<Statistics> {
+    pub(crate) fn of_rows(columns: &Columns, y: &dyn Data, chosen: &[usize]) -> Result<Statistics> {
         let rows = chosen.len();
         let reader = RowReader::new(columns, y)?;
         let mut t = Array2::zeros((rows, columns.k()));
@@ -57,9 +52,8 @@ impl Statistics {
         }
         let present = missing.then_some(present);
         let largest = t.columns().into_iter().map(|t| t.iter().fold(0.0, |max, t| f64::max(max, t.abs()))).collect();
-        let weights = weights.map(|weights| checked_weights(y.n(), Some(weights))).transpose()?;
         let weights =
-            weights.map_or_else(|| Array1::ones(rows), |weights| chosen.iter().map(|n| weights[*n]).collect());
+            y.weights().map_or_else(|| Array1::ones(rows), |weights| chosen.iter().map(|n| weights[*n]).collect());
         Ok(Statistics { columns: columns.clone(), t, present, log_h, weights, largest })
     }
 
@@ -122,19 +116,4 @@ impl Statistics {
         }
         means
     }
-}
-
-/// Weights for `rows` rows that make sense; ones if none are given.
-pub(crate) fn checked_weights(rows: usize, weights: Option<&Array1<f64>>) -> Result<Array1<f64>> {
-    let Some(weights) = weights else { return Ok(Array1::ones(rows)) };
-    if weights.len() != rows {
-        return Err(Error::shape("row weights", rows, weights.len()));
-    }
-    if let Some(row) = weights.iter().position(|w| !w.is_finite() || *w < 0.0) {
-        return Err(Error::Weight { row, value: weights[row] });
-    }
-    if weights.sum() <= 0.0 || weights.sum() > 1e100 {
-        return Err(Error::Weight { row: 0, value: weights[0] });
-    }
-    Ok(weights.clone())
 }

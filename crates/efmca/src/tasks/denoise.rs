@@ -8,7 +8,7 @@ use ndarray::{ArrayView4, s};
 use super::merge::{Canvas, Estimate, Posteriors};
 use super::start::{dark, from_blurred};
 use super::suitable::Suitable;
-use crate::em::{Em, Fit, Init, Iteration, Progress};
+use crate::em::{Em, Fit, Init, Iteration, Observer};
 use crate::error::{Error, Result};
 use crate::family::{SharedFamily, check};
 use crate::model::{Background, Data, Model, Patches};
@@ -243,22 +243,14 @@ impl Denoiser {
     }
 
     /// The same, and calls `observer` after each pass; it can end the learning.
-    pub fn run_observed(
-        &self,
-        noisy: ArrayView4<'_, f64>,
-        observer: &mut dyn FnMut(&Progress<'_>) -> ControlFlow<()>,
-    ) -> Result<Denoised> {
+    pub fn run_observed(&self, noisy: ArrayView4<'_, f64>, observer: &mut Observer<'_>) -> Result<Denoised> {
         let learned = self.learn(noisy, observer)?;
         let estimate = self.estimate(noisy, &learned)?;
         Ok(Denoised { estimate, learned })
     }
 
     /// Learns from the patches of an image.
-    pub fn learn(
-        &self,
-        noisy: ArrayView4<'_, f64>,
-        observer: &mut dyn FnMut(&Progress<'_>) -> ControlFlow<()>,
-    ) -> Result<Learned> {
+    pub fn learn(&self, noisy: ArrayView4<'_, f64>, observer: &mut Observer<'_>) -> Result<Learned> {
         self.check(noisy)?;
         let mut patches = Patches::of_stack(noisy, self.patch)?;
         let all = patches.n();
@@ -286,9 +278,9 @@ impl Denoiser {
             .seed(self.seed)
             .pseudo_count(if self.family.l() > 1 { 1.0 } else { 0.01 })
             .truncated(self.truncation());
-        let Fit { model, history, log_likelihood, sets, .. } = em.fit_observed(&patches, None, observer)?;
+        let Fit { model, history, bound, sets, .. } = em.run_observed(&patches, observer)?;
         let sets = sets.filter(|_| patches.n() == all);
-        Ok(Learned { model, history, bound: log_likelihood, patches: patches.n(), sets })
+        Ok(Learned { model, history, bound, patches: patches.n(), sets })
     }
 
     /// Cleans the image that a model was learned from.
@@ -346,7 +338,7 @@ impl Denoiser {
     ) -> Result<()> {
         let Some(geometry) = patches.geometry() else { return Ok(()) };
         let truncation = self.truncation();
-        let observed = Observed::new(model.columns(), patches, None, truncation.precision)?;
+        let observed = Observed::new(model.columns(), patches, truncation.precision)?;
         let sweeps = if sets.is_some() { 1 } else { self.sweeps.max(1) };
         let mut truncated = Truncated::new(&observed, &truncation, model.h(), self.seed);
         if let Some(sets) = sets {

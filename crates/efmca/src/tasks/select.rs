@@ -1,9 +1,7 @@
 //! How many causes? As many as foretell hidden entries best, and no more than that.
 
-use std::ops::ControlFlow;
-
-use super::noise::{NoiseType, Observer, Source, Step};
-use crate::em::StopReason;
+use super::noise::{NoiseType, Source};
+use crate::em::{Observer, Progress, StopReason, unobserved};
 use crate::error::{Error, Result};
 use crate::family::{Measure, SharedFamily};
 use crate::model::Model;
@@ -20,7 +18,7 @@ const ROWS: usize = 20;
 ///
 /// let truth = bars::model(family("poisson")?, 3, &[20.0], &[1.0], 0.2)?;
 /// let y = truth.sample(500, 1).y;
-/// let choice = Select::new(family("poisson")?).causes([2, 6, 10]).find(Source::Table(y.view()))?;
+/// let choice = Select::new(family("poisson")?).causes([2, 6, 10]).run(Source::Table(y.view()))?;
 /// assert_eq!(choice.best().h, 6);
 /// # Ok::<(), efmca::Error>(())
 /// ```
@@ -116,13 +114,13 @@ impl Select {
     }
 
     /// Tries all numbers.
-    pub fn find(&self, source: Source<'_>) -> Result<Choice> {
-        self.find_observed(source, &mut |_| ControlFlow::Continue(()))
+    pub fn run(&self, source: Source<'_>) -> Result<Choice> {
+        self.run_observed(source, &mut unobserved)
     }
 
     /// Tries all numbers and asks `observer` between iterations; if it asks to stop, the best of those that were tried is chosen,
     /// and before there is one it is [`Error::Stopped`].
-    pub fn find_observed(&self, source: Source<'_>, observer: &mut Observer<'_>) -> Result<Choice> {
+    pub fn run_observed(&self, source: Source<'_>, observer: &mut Observer<'_>) -> Result<Choice> {
         self.settings.check()?;
         let split = source.split(self.settings.hidden, self.settings.seed)?;
         let mut causes = match self.causes.is_empty() {
@@ -143,15 +141,16 @@ impl Select {
             let mut best: Option<crate::Fit> = None;
             for start in 0..self.settings.restarts as u64 {
                 let em = settings.em(&*split.seen).families(self.families.clone());
-                let step = Step { done: format!("{h} causes"), trainings: (done, causes.len()) };
+                let stage = format!("{h} causes");
                 let em = em.seed(self.settings.seed.wrapping_add(start << 32));
-                let fit = em.fit_watched(&*split.seen, None, &mut |_| observer(&step))?;
+                let fit =
+                    em.run_observed(&*split.seen, &mut |_| observer(&Progress::of_stage(&stage, done, causes.len())))?;
                 // a training that was cut short says nothing about its number of causes
-                if fit.stop == StopReason::Asked {
+                if fit.stop == StopReason::Interrupted {
                     stopped = true;
                     break;
                 }
-                if best.as_ref().is_none_or(|best| fit.log_likelihood > best.log_likelihood) {
+                if best.as_ref().is_none_or(|best| fit.bound > best.bound) {
                     best = Some(fit);
                 }
             }
@@ -161,8 +160,7 @@ impl Select {
             let Some(fit) = best else { continue };
             let scores = split.scores(&fit, whole)?;
             found.push((*h, fit, scores));
-            let step = Step { done: format!("{h} causes"), trainings: (done + 1, causes.len()) };
-            if observer(&step).is_break() {
+            if observer(&Progress::of_stage(&format!("{h} causes"), done + 1, causes.len())).is_break() {
                 break;
             }
         }
@@ -175,7 +173,7 @@ impl Select {
             .into_iter()
             .map(|(h, fit, scores)| {
                 let (rows, parameters) = (fit.weight / split.overlap, fit.model.parameter_count());
-                let bound = fit.log_likelihood / fit.weight;
+                let bound = fit.bound / fit.weight;
                 let bic = bound - 0.5 * parameters as f64 * rows.max(1.0).ln() / rows;
                 let behind = first.lead(&scores);
                 Tried { h, held_out: scores.mean(), behind, bound, bic, parameters, model: fit.model }

@@ -47,7 +47,7 @@ macro_rules! ranked {
 impl Kernel {
     /// Prepares `model` and the first row of `y`.
     pub fn new(model: &Model, y: &Array2<f64>, portable: bool) -> Result<Kernel> {
-        let data = Observations::<f32>::new(model.columns(), y, None, false)?;
+        let data = Observations::<f32>::new(model.columns(), y, false)?;
         let (tables, frame) = (Tables::new(model), Frame::identity(model.columns()));
         let mut row = Row::new(model.columns());
         data.load(0, &mut row);

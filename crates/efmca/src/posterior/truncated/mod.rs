@@ -85,18 +85,13 @@ macro_rules! both {
 }
 
 impl Observed {
-    pub(crate) fn new(
-        columns: &Columns,
-        data: &dyn Data,
-        weights: Option<&Array1<f64>>,
-        precision: Precision,
-    ) -> Result<Observed> {
+    pub(crate) fn new(columns: &Columns, data: &dyn Data, precision: Precision) -> Result<Observed> {
         // sums of weighted rows must stay where `f32` has room
-        let heavy = weights.is_some_and(|weights| weights.iter().any(|weight| *weight > HEAVIEST_SINGLE));
+        let heavy = data.weights().is_some_and(|weights| weights.iter().any(|weight| *weight > HEAVIEST_SINGLE));
         Ok(if heavy || precision.is_double(data.n() * columns.k()) {
-            Observed::Double(Observations::new(columns, data, weights, false)?)
+            Observed::Double(Observations::new(columns, data, false)?)
         } else {
-            Observed::Single(Observations::new(columns, data, weights, true)?)
+            Observed::Single(Observations::new(columns, data, true)?)
         })
     }
 

@@ -9,7 +9,7 @@ use super::frame::Frame;
 use super::kernel::{Float, LANES};
 use super::scatter::{ColumnMeans, Means, Scatter};
 use crate::error::{Error, Result};
-use crate::model::{Columns, Data, Geometry, RowReader, checked_weights};
+use crate::model::{Columns, Data, Geometry, RowReader};
 
 /// The sufficient statistics of a data set in a [`Frame`], one plane for each $l$, in the precision of the kernel.
 ///
@@ -79,8 +79,8 @@ impl<F: Float> Row<F> {
 
 impl<F: Float> Observations<F> {
     /// Checks `data` against the families and takes its statistics; whitened if the precision needs it.
-    pub(crate) fn new(columns: &Columns, data: &dyn Data, weights: Option<&Array1<f64>>, whiten: bool) -> Result<Self> {
-        let weights = weights.map(|weights| checked_weights(data.n(), Some(weights))).transpose()?;
+    pub(crate) fn new(columns: &Columns, data: &dyn Data, whiten: bool) -> Result<Self> {
+        let weights = data.weights().cloned();
         let reader = RowReader::new(columns, data)?;
         // all patches of an image have the same family in all columns, so one frame does for all of them
         let same = columns.iter().all(|(_, family, _)| family.spec() == columns.family(0).spec());
@@ -154,13 +154,14 @@ impl<F: Float> Observations<F> {
         let mut planes = vec![F::ZERO; l_max * pixels];
         let mut whole = vec![0.0; (l_max + 2) * pixels];
         for row in geometry.covering_rows() {
-            reader.read(row, &mut t, &mut there)?;
-            for (column, _, span) in columns.iter() {
+            let y = reader.values(row);
+            reader.statistics(row, &y, &mut t, &mut there)?;
+            for (column, family, span) in columns.iter() {
                 let pixel = geometry.pixel(row, column);
                 for (l, k) in span.enumerate() {
                     whole[l * pixels + pixel] = t[k];
                 }
-                whole[l_max * pixels + pixel] = reader.log_h(row, column);
+                whole[l_max * pixels + pixel] = if there[column] { family.log_h(y[column]) } else { 0.0 };
                 whole[(l_max + 1) * pixels + pixel] = f64::from(u8::from(there[column]));
             }
             put_in_frame(columns, &frame, &mut t, &there, |l, column, value| {

@@ -29,7 +29,7 @@ impl NoiseType {
             let tables = Tables::new(given);
             for (trial, sum) in trials.iter().zip(&mut found) {
                 let em = self.em(&*split.seen).family(trial.best.family.clone()).seed(self.seed).iterations(0);
-                let model = em.init(Init::Posteriors(Box::new(given.clone()))).fit(&*split.seen)?.model;
+                let model = em.init(Init::Posteriors(Box::new(given.clone()))).run(&*split.seen)?.model;
                 let scores = split.scores_given(&model, &posteriors, &tables, |_| whole).scaled(share);
                 *sum = Some(match sum.take() {
                     Some(before) => before.plus(&scores),

@@ -25,8 +25,7 @@ pub(crate) use held_out::{Scores, Split};
 pub use ranking::{Ranked, Ranking};
 pub use table::{ColumnFamily, ColumnTypes, Mixed, Tried};
 
-use std::ops::ControlFlow;
-
+use crate::em::{Observer, Progress, unobserved};
 use crate::error::{Error, Result};
 use crate::family::SharedFamily;
 use trials::{Trial, first};
@@ -47,7 +46,7 @@ const MOST_MATCHED: usize = 3;
 ///     Background::fixed(&[1.0]),
 /// )?;
 /// let y = truth.sample(800, 1).y;
-/// let ranking = NoiseType::new(2).families(["exponential", "gamma", "gaussian"]).rank(Source::Table(y.view()))?;
+/// let ranking = NoiseType::new(2).families(["exponential", "gamma", "gaussian"]).run(Source::Table(y.view()))?;
 /// assert_eq!(ranking.best().family.spec(), "exponential");
 /// # Ok::<(), efmca::Error>(())
 /// ```
@@ -63,18 +62,6 @@ pub struct NoiseType {
     /// Whether this is the first look at a family, for which a rough value of unknown parameters is enough.
     first_look: bool,
 }
-
-/// What an observer is told.
-#[derive(Debug, Clone)]
-pub struct Step {
-    /// What is being done, or was done last.
-    pub done: String,
-    /// Trainings and columns that are done, and how many there are as far as is known.
-    pub trainings: (usize, usize),
-}
-
-/// Sees steps, and can end the work.
-pub type Observer<'a> = dyn FnMut(&Step) -> ControlFlow<()> + 'a;
 
 impl NoiseType {
     /// Models with `h` causes.
@@ -135,13 +122,13 @@ impl NoiseType {
     }
 
     /// Ranks the families that can have produced the data.
-    pub fn rank(&self, source: Source<'_>) -> Result<Ranking> {
-        self.rank_observed(source, &mut |_| ControlFlow::Continue(()))
+    pub fn run(&self, source: Source<'_>) -> Result<Ranking> {
+        self.run_observed(source, &mut unobserved)
     }
 
     /// Ranks the families and asks `observer` between the iterations of each training; if it asks to stop, what is there is
     /// ranked, and before there is anything it is [`Error::Stopped`].
-    pub fn rank_observed(&self, source: Source<'_>, observer: &mut Observer<'_>) -> Result<Ranking> {
+    pub fn run_observed(&self, source: Source<'_>, observer: &mut Observer<'_>) -> Result<Ranking> {
         self.check()?;
         let values = Values::of(source.values()).ok_or(Error::EmptyData { rows: 0, columns: 0 })?;
         if values.constant() {
@@ -163,16 +150,15 @@ impl NoiseType {
         let mut stopped = false;
         for candidate in candidates {
             let front = first(&trials).map(|index| trials[index].best.fit.model.clone());
-            let mut step = Step { done: candidate.name(), trainings: told };
-            let mut watch = || observer(&step);
+            let name = candidate.name();
+            let mut watch = || observer(&Progress::of_stage(&name, told.0, told.1));
             match self.quick().train(&candidate, &split, whole, 0, front.as_ref(), &mut watch) {
                 Ok(Some(trained)) => trials.push(Trial::new(candidate, trained)),
                 Ok(None) => stopped = true,
                 Err(error) => refused.push(Refusal { family: candidate.name(), reason: error.to_string() }),
             }
             told.0 += 1;
-            step.trainings = told;
-            if stopped || observer(&step).is_break() {
+            if stopped || observer(&Progress::of_stage(&name, told.0, told.1)).is_break() {
                 stopped = true;
                 break;
             }
@@ -194,7 +180,7 @@ impl NoiseType {
             let all = told.0 + ties.len() * ties.len();
             let mut go_on = || {
                 told = (told.0 + 1, all);
-                observer(&Step { done: "ties with the same posteriors".into(), trainings: told }).is_continue()
+                observer(&Progress::of_stage("ties with the same posteriors", told.0, told.1)).is_continue()
             };
             if let Some(scores) = self.matched(&ties, &split, whole, &mut go_on)? {
                 let families: Vec<SharedFamily> = ties.iter().map(|trial| trial.best.family.clone()).collect();

@@ -166,7 +166,7 @@ fn describe(trial: &Trial, kind: Kind, split: &Split, (first, first_luck): (&Sco
     let parameters = fit.model.parameter_count() + trial.candidate.taken_from_data();
     // patches overlap: each pixel is there several times, and must count once
     let rows = fit.weight / split.overlap;
-    let bound = fit.log_likelihood / fit.weight;
+    let bound = fit.bound / fit.weight;
     let bic = (!trial.integrated(kind)).then(|| bound - 0.5 * parameters as f64 * rows.max(1.0).ln() / rows);
     Ranked {
         held_out: trial.best.scores.mean(),

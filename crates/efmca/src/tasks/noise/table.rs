@@ -10,12 +10,12 @@ use std::ops::ControlFlow;
 use ndarray::{Array2, ArrayView2};
 use rayon::prelude::*;
 
+use super::NoiseType;
 use super::candidates::{Candidate, Kind, Refusal, Values, candidates};
 use super::column::Given;
 use super::held_out::{Source, rows_of};
 use super::ranking::{ERRORS, EVIDENCE, SLACK};
-use super::{NoiseType, Observer, Step};
-use crate::em::{Fit, Init, Owners};
+use crate::em::{Fit, Init, Observer, Owners, Progress, unobserved};
 use crate::error::{Error, Result};
 use crate::family::SharedFamily;
 use crate::model::{Data, Model, Tables};
@@ -99,9 +99,14 @@ impl Mixed {
         self
     }
 
+    /// Finds the families of `table`, and trains the model with them.
+    pub fn run(&self, table: ArrayView2<'_, f64>) -> Result<ColumnTypes> {
+        self.run_observed(table, &mut unobserved)
+    }
+
     /// Finds the families of `table`, and trains the model with them. If `observer` asks to stop, columns keep the families that
     /// they have then, and the model is trained no further; before every column has one it is [`Error::Stopped`].
-    pub fn find(&self, table: ArrayView2<'_, f64>, observer: &mut Observer<'_>) -> Result<ColumnTypes> {
+    pub fn run_observed(&self, table: ArrayView2<'_, f64>, observer: &mut Observer<'_>) -> Result<ColumnTypes> {
         self.noise.check()?;
         if table.is_empty() {
             return Err(Error::EmptyData { rows: table.nrows(), columns: table.ncols() });
@@ -196,17 +201,17 @@ impl Mixed {
     /// Trains with the families of `slots`, from the posteriors of a model if there is one; an iteration and no more where
     /// nobody wants to wait.
     fn train(&self, slots: &[Slot], data: &dyn Data, from: Option<&Model>, watch: &mut Watch<'_, '_>) -> Result<Fit> {
-        let families = slots.iter().map(|slot| slot.family.clone()).collect();
+        let families = slots.iter().map(|slot| &slot.family);
         let em = self.noise.em(data).families(families).seed(self.noise.seed);
         let em = match from {
             Some(model) => em.init(Init::Posteriors(Box::new(model.clone()))),
             None => em,
         };
-        em.fit_watched(data, None, &mut |progress| {
-            let done = progress.map_or("training: starts".into(), |progress| {
-                format!("training: iteration {} of {}", progress.iteration, progress.iterations)
+        em.run_observed(data, &mut |progress| {
+            let stage = progress.training.map_or("training: starts".into(), |training| {
+                format!("training: iteration {} of {}", training.iteration, training.iterations)
             });
-            watch.tell(done, 0)
+            watch.tell(stage, 0)
         })
     }
 }
@@ -221,10 +226,10 @@ struct Watch<'a, 'b> {
 
 impl Watch<'_, '_> {
     /// `steps` more are done.
-    fn tell(&mut self, done: String, steps: usize) -> ControlFlow<()> {
+    fn tell(&mut self, stage: String, steps: usize) -> ControlFlow<()> {
         self.at += steps;
         // who asked once is not asked again
-        self.stopped = self.stopped || (self.observer)(&Step { done, trainings: (self.at, self.all) }).is_break();
+        self.stopped = self.stopped || (self.observer)(&Progress::of_stage(&stage, self.at, self.all)).is_break();
         if self.stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 

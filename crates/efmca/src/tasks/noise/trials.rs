@@ -8,8 +8,8 @@ use std::ops::ControlFlow;
 
 use super::candidates::{Candidate, Kind};
 use super::held_out::{Scores, Split};
-use super::{NoiseType, Observer, Step, known};
-use crate::em::{Em, Fit, Init, StopReason};
+use super::{NoiseType, known};
+use crate::em::{Em, Fit, Init, Observer, Progress, StopReason};
 use crate::error::Result;
 use crate::family::{Measure, SharedFamily};
 use crate::model::{Data, Model};
@@ -76,7 +76,7 @@ impl NoiseType {
         for round in 0..self.restarts + SHARED_ROUNDS {
             let sharing = round == 0 || round >= self.restarts;
             let Some(first) = first(trials) else { return Ok(ControlFlow::Continue(())) };
-            let bound = trials[first].best.fit.log_likelihood;
+            let bound = trials[first].best.fit.bound;
             if sharing && shared.is_some_and(|(index, before)| index == first && bound <= before + ENOUGH) {
                 break;
             }
@@ -102,8 +102,8 @@ impl NoiseType {
                 let model = sharing.then(|| trials[first].best.fit.model.clone());
                 let settings = if looks_again[index] { self.quick() } else { self.clone() };
                 let candidate = &trials[index].candidate;
-                let mut step = Step { done: candidate.name(), trainings: *told };
-                let mut watch = || observer(&step);
+                let name = candidate.name();
+                let mut watch = || observer(&Progress::of_stage(&name, told.0, told.1));
                 match settings.train(candidate, split, whole, round as u64, model.as_ref(), &mut watch) {
                     Ok(Some(trained)) => trials[index].add(trained),
                     Ok(None) => return Ok(ControlFlow::Break(())),
@@ -111,12 +111,11 @@ impl NoiseType {
                     Err(_) => {}
                 }
                 told.0 += 1;
-                step.trainings = *told;
-                if observer(&step).is_break() {
+                if observer(&Progress::of_stage(&name, told.0, told.1)).is_break() {
                     return Ok(ControlFlow::Break(()));
                 }
                 if sharing && index == first {
-                    shared = Some((first, trials[first].best.fit.log_likelihood));
+                    shared = Some((first, trials[first].best.fit.bound));
                 }
             }
         }
@@ -151,9 +150,9 @@ impl NoiseType {
             Some(model) => em.init(Init::Posteriors(Box::new(model.clone()))),
             None => em,
         };
-        let mut fit = em.fit_watched(&*split.seen, None, &mut |_| watch())?;
+        let mut fit = em.run_observed(&*split.seen, &mut |_| watch())?;
         for _ in 0..if known.is_empty() { 0 } else { rounds } {
-            if fit.stop == StopReason::Asked {
+            if fit.stop == StopReason::Interrupted {
                 return Ok(None);
             }
             let next = known::search(candidate, &split.owned(&fit.model, most)?, Some(&known))?;
@@ -162,12 +161,12 @@ impl NoiseType {
             family = candidate.family(&known)?;
             let again = self.em(&*split.seen).family(family.clone()).iterations(self.iterations / 3 + 1);
             let again = again.init(Init::Posteriors(Box::new(fit.model.clone())));
-            fit = again.fit_watched(&*split.seen, None, &mut |_| watch())?;
+            fit = again.run_observed(&*split.seen, &mut |_| watch())?;
             if moved < FOUND {
                 break;
             }
         }
-        if fit.stop == StopReason::Asked {
+        if fit.stop == StopReason::Interrupted {
             return Ok(None);
         }
         let scores = split.scores(&fit, whole)?;
@@ -187,15 +186,15 @@ impl NoiseType {
 
 impl Trial {
     pub(crate) fn new(candidate: Candidate, trained: Trained) -> Trial {
-        let bounds = vec![trained.fit.log_likelihood / trained.fit.weight];
+        let bounds = vec![trained.fit.bound / trained.fit.weight];
         Trial { candidate, held_out: vec![trained.scores.mean()], bounds, best: trained }
     }
 
     /// Another training, which is kept if its bound is higher: hidden entries must not choose among starts.
     fn add(&mut self, trained: Trained) {
         self.held_out.push(trained.scores.mean());
-        self.bounds.push(trained.fit.log_likelihood / trained.fit.weight);
-        if trained.fit.log_likelihood > self.best.fit.log_likelihood {
+        self.bounds.push(trained.fit.bound / trained.fit.weight);
+        if trained.fit.bound > self.best.fit.bound {
             self.best = trained;
         }
     }
