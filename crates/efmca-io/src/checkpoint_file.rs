@@ -9,8 +9,9 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use efmca::em::{Iteration, Moments, Snapshot};
+use efmca::em::{Iteration, Snapshot};
 use efmca::model::{Columns, Tensor};
+use efmca::posterior::Moments;
 use efmca::posterior::truncated::Effort;
 use efmca::{Checkpoint, Fingerprint, Model};
 use ndarray::{Array1, Array2};

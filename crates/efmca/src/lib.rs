@@ -57,6 +57,7 @@ pub mod dual;
 pub mod em;
 mod error;
 pub mod family;
+mod hash;
 pub mod model;
 pub mod posterior;
 pub mod special;

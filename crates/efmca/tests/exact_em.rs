@@ -256,6 +256,30 @@ fn a_row_of_weight_two_is_two_rows() {
     assert!(a.model.w_flat().iter().zip(b.model.w_flat()).all(|(a, b)| close(*b, *a, 1e-10)));
 }
 
+/// Training from the start, which must not tell a weight from a repetition either.
+#[test]
+fn repeated_rows_and_weights_start_and_end_alike() {
+    let inits = [Init::MeanNoise { scale: 0.1 }, Init::Rows { share: 0.5 }, Init::Clusters { spread: 1.0 }];
+    for family in all_families() {
+        let truth = random_model(vec![family.clone(); 5], 3, 7);
+        let mut y = truth.sample(240, 3).y;
+        y[[4, 2]] = f64::NAN;
+        let weights = Array1::from_shape_fn(240, |n| f64::from(n as u32 % 3));
+        let copies = |n: usize| weights[n] as usize;
+        let in_place: Vec<usize> = (0..240).flat_map(|n| vec![n; copies(n)]).collect();
+        let at_the_end: Vec<usize> = (0..2).flat_map(|copy| (0..240).filter(move |n| copies(*n) > copy)).collect();
+        for init in &inits {
+            let em = Em::new(3).family(family.clone()).seed(4).init(init.clone()).iterations(6);
+            let weighted = em.run(&Weighted::new(&y, weights.clone()).unwrap()).unwrap();
+            for rows in [&in_place, &at_the_end] {
+                let repeated = em.run(&y.select(Axis(0), rows)).unwrap();
+                let same = close(weighted.bound, repeated.bound, 1e-9);
+                assert!(same, "{} {init:?}: {} {}", family.spec(), weighted.bound, repeated.bound);
+            }
+        }
+    }
+}
+
 #[test]
 fn the_guard_makes_every_step_non_decreasing() {
     let mut dips = 0;

@@ -1,11 +1,10 @@
 //! Updating the parameters after each part of the rows.
 
-use super::Moments;
 use super::m_step::MStep;
 use crate::error::Result;
 use crate::model::Model;
-use crate::posterior::Truncated;
 use crate::posterior::truncated::Effort;
+use crate::posterior::{Moments, Truncated};
 
 /// Rows of a part, at the least.
 const SMALLEST: usize = 256;

@@ -4,10 +4,11 @@ use rayon::prelude::*;
 
 use super::progress::Observer;
 use super::run::{Fit, Iteration, Run};
-use super::{Em, Init, Moments};
+use super::{Em, Init};
 use crate::error::{Error, Result};
+use crate::hash;
 use crate::model::{Background, Data, Model};
-use crate::posterior::Sets;
+use crate::posterior::{Moments, Sets};
 
 /// All that a run needs to go on, as it is after an iteration: what [`Checkpoint`] is a copy of.
 ///
@@ -78,23 +79,13 @@ impl Fingerprint {
         let row = |n: usize| {
             let mut y = vec![0.0; data.d()];
             data.read_row(n, &mut y);
-            hash_of(n as u64, &y)
+            hash::of_values(n as u64, &y)
         };
         let rows: Vec<u64> = (0..data.n()).into_par_iter().map(row).collect();
-        let values = rows.into_iter().fold(0, mixed);
-        let hash = data.weights().map_or(values, |weights| hash_of(!values, &weights.to_vec()));
+        let values = hash::of_words(0, rows);
+        let hash = data.weights().map_or(values, |weights| hash::of_values(!values, &weights.to_vec()));
         Fingerprint { n: data.n(), d: data.d(), hash }
     }
-}
-
-fn hash_of(first: u64, values: &[f64]) -> u64 {
-    let bits = |value: &f64| if value.is_nan() { f64::NAN.to_bits() } else { value.to_bits() };
-    values.iter().map(bits).fold(first, mixed)
-}
-
-/// One step of the hash: a product with an odd number spreads every bit upwards, the rotation brings them down again.
-fn mixed(hash: u64, bits: u64) -> u64 {
-    (hash ^ bits).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29).wrapping_add(bits)
 }
 
 impl Em {
@@ -107,7 +98,7 @@ impl Em {
             other => format!("{other:?}"),
         };
         let background = match &self.background {
-            Background::Fixed(profile) if profile.len() > 4 => format!("{:016x}", hash_of(0, profile)),
+            Background::Fixed(profile) if profile.len() > 4 => format!("{:016x}", hash::of_values(0, profile)),
             other => format!("{other:?}"),
         };
         let truncation = self.posterior_settings();

@@ -5,6 +5,8 @@ use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
+use super::distinct::DistinctRows;
+use crate::hash;
 use crate::model::{Columns, Data};
 
 /// Rows that are clustered, at the most: this many for each cluster, but some at least.
@@ -19,10 +21,10 @@ const BLOCK: usize = 256;
 
 /// Groups of similar rows.
 pub(super) struct Clusters {
-    /// The rows of the data that were looked at.
-    pub(super) rows: Vec<usize>,
+    /// The different rows of the data that were looked at.
+    rows: DistinctRows,
     /// The cluster of each of them.
-    pub(super) cluster: Vec<usize>,
+    cluster: Vec<usize>,
 }
 
 impl Clusters {
@@ -32,14 +34,15 @@ impl Clusters {
     /// the centres that are there.
     pub(super) fn new(data: &dyn Data, rows: &[usize], count: usize, rng: &mut ChaCha8Rng) -> Clusters {
         let most = count.saturating_mul(ROWS_PER_CLUSTER).max(FEWEST_ROWS);
-        let rows: Vec<usize> = rows.iter().copied().step_by(rows.len().div_ceil(most).max(1)).collect();
+        let some = rows.iter().copied().step_by(rows.len().div_ceil(most).max(1));
+        let rows = distinct(data, some);
         let x = standardised(data, &rows);
-        let mut centres = drawn(x.view(), count, rng);
+        let mut centres = drawn(x.view(), &rows.weights, count, rng);
         let mut cluster = Vec::new();
         for _ in 0..ROUNDS {
             let nearest = nearest(x.view(), centres.view());
             cluster = nearest.iter().map(|(cluster, _)| *cluster).collect();
-            centres = means(x.view(), &mut cluster, &nearest, count);
+            centres = means(x.view(), &rows.weights, &mut cluster, &nearest, count);
         }
         Clusters { rows, cluster }
     }
@@ -55,12 +58,12 @@ impl Clusters {
     ) -> Array2<f64> {
         let mut sums = Array2::from_shape_fn((count, columns.k()), |(_, k)| average[k]);
         let mut weights = Array2::<f64>::ones((count, columns.d()));
-        for (n, cluster) in self.rows.iter().zip(&self.cluster) {
-            let (t, there) = row(*n);
-            for (d, _, span) in columns.iter().filter(|(d, _, _)| there[*d]) {
-                weights[[*cluster, d]] += 1.0;
+        for ((n, weight), cluster) in self.rows.rows.iter().zip(&self.rows.weights).zip(&self.cluster) {
+            let (t, present) = row(*n);
+            for (d, _, span) in columns.iter().filter(|(d, _, _)| present[*d]) {
+                weights[[*cluster, d]] += weight;
                 for k in span {
-                    sums[[*cluster, k]] += t[k];
+                    sums[[*cluster, k]] += weight * t[k];
                 }
             }
         }
@@ -73,11 +76,21 @@ impl Clusters {
     }
 }
 
+/// The different rows among `rows`.
+fn distinct(data: &dyn Data, rows: impl Iterator<Item = usize>) -> DistinctRows {
+    let mut y = vec![0.0; data.d()];
+    let weight = |n: usize| data.weights().map_or(1.0, |weights| weights[n]);
+    DistinctRows::new(rows, weight, |n| {
+        data.read_row(n, &mut y);
+        hash::wide(y.iter().copied())
+    })
+}
+
 /// The rows with columns of mean zero and deviation one, zero where missing.
-fn standardised(data: &dyn Data, rows: &[usize]) -> Array2<f32> {
+fn standardised(data: &dyn Data, rows: &DistinctRows) -> Array2<f32> {
     let d = data.d();
     let mut x = Array2::zeros((rows.len(), d));
-    x.axis_iter_mut(Axis(0)).into_par_iter().zip(rows).for_each_init(
+    x.axis_iter_mut(Axis(0)).into_par_iter().zip(&rows.rows).for_each_init(
         || vec![0.0; d],
         |y, (mut x, n)| {
             data.read_row(*n, y);
@@ -85,10 +98,10 @@ fn standardised(data: &dyn Data, rows: &[usize]) -> Array2<f32> {
         },
     );
     x.axis_iter_mut(Axis(1)).into_par_iter().for_each(|mut column| {
-        let there = || column.iter().map(|x| f64::from(*x)).filter(|x| !x.is_nan());
-        let count = there().count().max(1) as f64;
-        let mean = there().sum::<f64>() / count;
-        let deviation = (there().map(|x| (x - mean).powi(2)).sum::<f64>() / count).sqrt();
+        let present = || rows.weights.iter().zip(column.iter().map(|x| f64::from(*x))).filter(|(_, x)| !x.is_nan());
+        let count = present().map(|(weight, _)| weight).sum::<f64>().max(f64::MIN_POSITIVE);
+        let mean = present().map(|(weight, x)| weight * x).sum::<f64>() / count;
+        let deviation = (present().map(|(weight, x)| weight * (x - mean).powi(2)).sum::<f64>() / count).sqrt();
         let scale = if deviation > 0.0 { 1.0 / deviation } else { 0.0 };
         column.mapv_inplace(|x| if x.is_nan() { 0.0 } else { ((f64::from(x) - mean) * scale) as f32 });
     });
@@ -96,16 +109,16 @@ fn standardised(data: &dyn Data, rows: &[usize]) -> Array2<f32> {
 }
 
 /// Centres that lie apart.
-fn drawn(x: ArrayView2<'_, f32>, count: usize, rng: &mut ChaCha8Rng) -> Array2<f32> {
+fn drawn(x: ArrayView2<'_, f32>, weights: &[f64], count: usize, rng: &mut ChaCha8Rng) -> Array2<f32> {
     let mut centres = Array2::zeros((count, x.ncols()));
     let mut distance = vec![f32::INFINITY; x.nrows()];
     let mut done = 0;
     while done < count {
         let now = if done == 0 { 1 } else { AT_A_TIME.min(count - done).min(done) };
         let mut total = 0.0;
-        let sums: Vec<f64> = (distance.iter())
-            .map(|distance| {
-                total += if done == 0 { 1.0 } else { f64::from(*distance) };
+        let sums: Vec<f64> = (distance.iter().zip(weights))
+            .map(|(distance, weight)| {
+                total += weight * if done == 0 { 1.0 } else { f64::from(*distance) };
                 total
             })
             .collect();
@@ -147,7 +160,13 @@ fn nearest(x: ArrayView2<'_, f32>, centres: ArrayView2<'_, f32>) -> Vec<(usize, 
 }
 
 /// The means of the clusters. One without rows gets the row that is farthest from its own centre.
-fn means(x: ArrayView2<'_, f32>, cluster: &mut [usize], nearest: &[(usize, f32)], count: usize) -> Array2<f32> {
+fn means(
+    x: ArrayView2<'_, f32>,
+    weights: &[f64],
+    cluster: &mut [usize],
+    nearest: &[(usize, f32)],
+    count: usize,
+) -> Array2<f32> {
     let mut sizes = vec![0usize; count];
     cluster.iter().for_each(|cluster| sizes[*cluster] += 1);
     let mut far: Vec<usize> = (0..nearest.len()).collect();
@@ -161,12 +180,13 @@ fn means(x: ArrayView2<'_, f32>, cluster: &mut [usize], nearest: &[(usize, f32)]
         sizes[empty] = 1;
         cluster[row] = empty;
     }
-    let mut sums = Array2::<f64>::zeros((count, x.ncols()));
-    for (row, cluster) in x.rows().into_iter().zip(cluster.iter()) {
-        sums.row_mut(*cluster).zip_mut_with(&row, |sum, x| *sum += f64::from(*x));
+    let (mut sums, mut totals) = (Array2::<f64>::zeros((count, x.ncols())), vec![0.0; count]);
+    for ((row, weight), cluster) in x.rows().into_iter().zip(weights).zip(cluster.iter()) {
+        sums.row_mut(*cluster).zip_mut_with(&row, |sum, x| *sum += weight * f64::from(*x));
+        totals[*cluster] += weight;
     }
-    for (mut sum, size) in sums.rows_mut().into_iter().zip(&sizes) {
-        sum.mapv_inplace(|sum| sum / (*size).max(1) as f64);
+    for (mut sum, total) in sums.rows_mut().into_iter().zip(&totals).filter(|(_, total)| **total > 0.0) {
+        sum.mapv_inplace(|sum| sum / total);
     }
     sums.mapv(|mean| mean as f32)
 }
@@ -188,6 +208,7 @@ mod tests {
         let rows: Vec<usize> = (0..300).collect();
         for seed in 0..10 {
             let found = Clusters::new(&y, &rows, 3, &mut ChaCha8Rng::seed_from_u64(seed));
+            assert_eq!(found.cluster.len(), 300);
             for n in 0..300 {
                 assert_eq!(found.cluster[n], found.cluster[n % 3], "{seed}");
             }

@@ -1,10 +1,10 @@
 //! Where training starts.
 
 use ndarray::{Array1, Array2, ArrayView1};
-use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
+use super::distinct::DistinctRows;
 use crate::model::{Columns, Model, Statistics, Superposition};
 
 /// How the dictionaries start.
@@ -44,11 +44,11 @@ pub(super) fn mixed_row(
     columns: &Columns,
     average: &Array1<f64>,
     t: &[f64],
-    there: &[bool],
+    present: &[bool],
     share: f64,
 ) -> Array1<f64> {
     let mut w = average.clone();
-    for (_, family, span) in columns.iter().filter(|(d, _, _)| there[*d]) {
+    for (_, family, span) in columns.iter().filter(|(d, _, _)| present[*d]) {
         for k in span.clone() {
             w[k] += share * (t[k] - average[k]);
         }
@@ -90,15 +90,14 @@ pub(super) fn dictionaries(
     rng: &mut ChaCha8Rng,
 ) -> Array2<f64> {
     let mut w = Array2::zeros((h, statistics.columns.k()));
-    let rows = statistics.weighty_rows();
+    let rows = DistinctRows::of(statistics);
     let deviations = deviations(statistics, average);
     for mut row in w.outer_iter_mut() {
         let profile = match init {
             Init::MeanNoise { scale } => mean_noise(*scale, statistics, average, &deviations, &rows, rng),
             Init::Rows { share } => {
-                let n = rows[rng.random_range(0..rows.len())];
-                let (t, there) = statistics.row(n);
-                mixed_row(&statistics.columns, average, &t, &there, *share)
+                let (t, present) = statistics.row(rows.draw(rng));
+                mixed_row(&statistics.columns, average, &t, &present, *share)
             }
             Init::Model(_) | Init::Posteriors(_) | Init::Clusters { .. } => average.clone(),
         };
@@ -112,7 +111,7 @@ fn mean_noise(
     statistics: &Statistics,
     average: &Array1<f64>,
     deviations: &[f64],
-    rows: &[usize],
+    rows: &DistinctRows,
     rng: &mut ChaCha8Rng,
 ) -> Array1<f64> {
     let mut w = average.clone();
@@ -124,7 +123,7 @@ fn mean_noise(
         } else {
             let count = (1.0 / (scale * scale)).ceil().clamp(1.0, rows.len() as f64) as usize;
             for _ in 0..count {
-                let n = rows[rng.random_range(0..rows.len())];
+                let n = rows.draw(rng);
                 if statistics.present.as_ref().is_none_or(|present| present[[n, d]] > 0.0) {
                     for k in span.clone() {
                         w[k] += (statistics.t[[n, k]] - average[k]) / count as f64;
@@ -170,21 +169,40 @@ fn deviations(statistics: &Statistics, average: &Array1<f64>) -> Vec<f64> {
 /// The weakest values of each column would do where values are near their means. With much noise they are weaker than
 /// the background, and then a cause takes its place.
 pub(super) fn weak_rows(statistics: &Statistics, average: &Array1<f64>, rule: Superposition) -> Array1<f64> {
-    let rows = statistics.weighty_rows();
+    let rows = DistinctRows::of(statistics).places;
+    let strengths = strengths(statistics, average, rule, &rows);
+    let weak = weakest_tenth(statistics, &rows, &strengths);
+    let mut w = average.clone();
+    for (d, family, span) in statistics.columns.iter() {
+        let present = |n: usize| statistics.present.as_ref().is_none_or(|present| present[[n, d]] > 0.0);
+        let here = || weak.iter().filter(|(n, _)| present(*n));
+        let count: f64 = here().map(|(_, weight)| weight).sum();
+        for k in span.clone().filter(|_| count > 0.0) {
+            let sum: f64 = here().map(|(n, weight)| weight * statistics.t[[*n, k]]).sum();
+            // a tenth of the average keeps equal values off the edge of the domain
+            w[k] = 0.9 * sum / count + 0.1 * average[k];
+        }
+        project(&mut w, family, span);
+    }
+    w
+}
+
+/// How strong each of `rows` is, on average over its columns in units of their scatter.
+fn strengths(statistics: &Statistics, average: &Array1<f64>, rule: Superposition, rows: &[(usize, usize)]) -> Vec<f64> {
     let mut strength = vec![(0.0, 0.0); rows.len()];
     for (d, family, span) in statistics.columns.iter() {
-        let there = |n: usize| statistics.present.as_ref().is_none_or(|present| present[[n, d]] > 0.0);
+        let present = |n: usize| statistics.present.as_ref().is_none_or(|present| present[[n, d]] > 0.0);
         // Mixed with the average, the statistics of a single value have a dominance that tells weak from strong.
         let dominance = |n: usize| {
             let mut entry: Vec<f64> = span.clone().map(|k| 0.5 * (statistics.t[[n, k]] + average[k])).collect();
             family.project(&mut entry);
             rule.strength(family.dominance(&entry))
         };
-        let found: Vec<Option<f64>> = rows.iter().map(|n| there(*n).then(|| dominance(*n))).collect();
-        let values = || found.iter().flatten();
-        let count = values().count().max(1) as f64;
-        let mean = values().sum::<f64>() / count;
-        let spread = values().map(|value| (value - mean).abs()).sum::<f64>() / count;
+        let found: Vec<Option<f64>> = rows.iter().map(|(n, _)| present(*n).then(|| dominance(*n))).collect();
+        let values = || rows.iter().zip(&found).filter_map(|((n, _), value)| Some((statistics.weights[*n], (*value)?)));
+        let total: f64 = values().map(|(weight, _)| weight).sum();
+        let mean = values().map(|(weight, value)| weight * value).sum::<f64>() / total;
+        let spread = values().map(|(weight, value)| weight * (value - mean).abs()).sum::<f64>() / total;
         for ((sum, count), value) in strength.iter_mut().zip(&found) {
             if let Some(value) = value
                 && spread > 0.0
@@ -194,26 +212,33 @@ pub(super) fn weak_rows(statistics: &Statistics, average: &Array1<f64>, rule: Su
             }
         }
     }
-    let mut order: Vec<(f64, usize)> =
-        strength.iter().zip(&rows).map(|((sum, count), n)| (sum / f64::max(*count, 1.0), *n)).collect();
-    order.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let weak = &order[..order.len().div_ceil(WEAK)];
-    let mut w = average.clone();
-    for (d, family, span) in statistics.columns.iter() {
-        let there = |n: usize| statistics.present.as_ref().is_none_or(|present| present[[n, d]] > 0.0);
-        let count = weak.iter().filter(|(_, n)| there(*n)).count();
-        for k in span.clone().filter(|_| count > 0) {
-            let sum: f64 = weak.iter().filter(|(_, n)| there(*n)).map(|(_, n)| statistics.t[[*n, k]]).sum();
-            // a tenth of the average keeps equal values off the edge of the domain
-            w[k] = 0.9 * sum / count as f64 + 0.1 * average[k];
+    strength.iter().map(|(sum, count)| sum / f64::max(*count, 1.0)).collect()
+}
+
+/// The rows at the weak end that have a tenth of the weight, each with as much of its weight as is within it.
+fn weakest_tenth(statistics: &Statistics, rows: &[(usize, usize)], strengths: &[f64]) -> Vec<(usize, f64)> {
+    let mut order: Vec<(f64, usize, usize)> =
+        strengths.iter().zip(rows).map(|(strength, (n, place))| (*strength, *place, *n)).collect();
+    // equal rows stand together, as if they were one that weighs more
+    order.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    let total: f64 = order.iter().map(|(_, _, n)| statistics.weights[*n]).sum();
+    // where rows can be counted, a tenth of them is a whole number
+    let counted = order.iter().all(|(_, _, n)| statistics.weights[*n].fract() == 0.0);
+    let mut left = if counted { (total / WEAK).ceil() } else { total / WEAK };
+    let mut weak = Vec::new();
+    for (_, _, n) in order {
+        if left <= 0.0 {
+            break;
         }
-        project(&mut w, family, span);
+        let weight = statistics.weights[n].min(left);
+        weak.push((n, weight));
+        left -= weight;
     }
-    w
+    weak
 }
 
 /// One row of this many is weak.
-const WEAK: usize = 10;
+const WEAK: f64 = 10.0;
 
 #[cfg(test)]
 mod tests {

@@ -2,10 +2,9 @@
 
 use ndarray::Array1;
 
-use super::Moments;
 use crate::error::Result;
 use crate::model::{Columns, Model, Tables};
-use crate::posterior::{Exact, StateSums, States, Truncated};
+use crate::posterior::{Exact, Moments, StateSums, States, Truncated};
 
 /// What the M-step does in one iteration.
 #[derive(Debug, Clone)]

@@ -1,12 +1,11 @@
 //! Expectation maximisation: initialisation, moments, M-step, schedules, and the loop.
 
-mod apply;
 mod batches;
 mod checkpoint;
 mod clusters;
+mod distinct;
 mod init;
 mod m_step;
-mod moments;
 mod ordered;
 mod progress;
 mod run;
@@ -16,11 +15,8 @@ mod spare;
 mod starts;
 mod training;
 
-pub use apply::Inferred;
-pub(crate) use apply::Owners;
 pub use checkpoint::{Checkpoint, Fingerprint, Snapshot};
 pub use init::Init;
-pub use moments::Moments;
 pub(crate) use progress::unobserved;
 pub use progress::{Observer, Progress, TrainingProgress};
 pub use run::{Fit, Iteration, StopReason};

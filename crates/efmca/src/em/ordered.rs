@@ -6,11 +6,10 @@
 //! isotonic regression of the averaged statistics (for families with one statistic, exactly): neighbours that changed
 //! places are pooled until none is left, and causes with equal parameters may own in any order.
 
-use super::Moments;
 use super::m_step::{MStep, Posteriors};
 use crate::error::Result;
 use crate::model::{Model, Tables};
-use crate::posterior::order_of_owners;
+use crate::posterior::Moments;
 
 /// Causes that share their parameters in a column.
 struct Pool {
@@ -89,8 +88,8 @@ impl MStep<'_> {
 
 /// All causes and the background, from the strongest in column `d` to the weakest.
 fn owners_in_order(tables: &Tables, d: usize) -> Vec<usize> {
-    let mut order = order_of_owners(tables, d);
-    let never: Vec<usize> = (0..tables.strength.nrows()).filter(|h| !order.contains(h)).collect();
+    let mut order: Vec<usize> = tables.winners.down_to_background(d).iter().map(|h| usize::from(*h)).collect();
+    let never = (0..=tables.winners.background()).filter(|h| !order.contains(h)).collect::<Vec<usize>>();
     order.extend(never);
     order
 }

@@ -8,11 +8,11 @@ use super::init::mixed_row;
 use super::m_step::{ExactPosteriors, MStep, TruncatedPosteriors};
 use super::progress::{Observer, Progress, TrainingProgress};
 use super::training::Training;
-use super::{Em, Held, Moments, Schedule};
+use super::{Em, Held, Schedule};
 use crate::error::Result;
 use crate::model::{Model, Statistics, Tables};
 use crate::posterior::truncated::Effort;
-use crate::posterior::{Exact, Sets, Truncated};
+use crate::posterior::{Exact, Moments, Sets, Truncated};
 
 /// What one iteration found.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -260,12 +260,10 @@ impl<'a> Run<'a> {
         if dead.is_empty() {
             return 0;
         }
-        let mut rows = self.training.weighty_rows();
-        rows.sort_by(|a, b| fits[*a].total_cmp(&fits[*b]));
-        let revived = dead.len().min(rows.len());
-        for (h, row) in dead.into_iter().zip(rows) {
-            let (t, there) = self.training.row(row);
-            let start = mixed_row(self.training.columns(), self.average, &t, &there, 0.5);
+        let starts = self.worst_rows(fits, dead.len());
+        let revived = starts.len();
+        for (h, (t, present)) in dead.into_iter().zip(starts) {
+            let start = mixed_row(self.training.columns(), self.average, &t, &present, 0.5);
             for (d, family, span) in self.training.columns().iter() {
                 let mut w = model.profile(h)[span.clone()].to_vec();
                 let start: Vec<f64> = span.clone().map(|k| start[k]).collect();
@@ -278,6 +276,23 @@ impl<'a> Run<'a> {
             }
         }
         revived
+    }
+
+    /// The statistics of the `count` rows that are explained worst, without rows that are equal to one of them.
+    fn worst_rows(&self, fits: &[f64], count: usize) -> Vec<(Vec<f64>, Vec<bool>)> {
+        let mut rows = self.training.weighty_rows();
+        rows.sort_by(|a, b| fits[*a].total_cmp(&fits[*b]));
+        let mut worst: Vec<(Vec<f64>, Vec<bool>)> = Vec::new();
+        for row in rows {
+            if worst.len() == count {
+                break;
+            }
+            let row = self.training.row(row);
+            if !worst.contains(&row) {
+                worst.push(row);
+            }
+        }
+        worst
     }
 
     /// Whether the last three iterations changed nothing.
@@ -333,8 +348,9 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Causes that own less than half a row.
+/// Causes that own less than half a row. A row of weight two is two rows, and where rows weigh less than one on average their
+/// weights have some other unit, so that half of an average row counts.
 fn dead(moments: &Moments, training: &Training) -> Vec<usize> {
     let owned = |h: &usize| moments.assigned.row(*h).iter().copied().fold(0.0, f64::max);
-    (0..moments.active.len()).filter(|h| owned(h) < 0.5 * training.mean_weight()).collect()
+    (0..moments.active.len()).filter(|h| owned(h) < 0.5 * training.mean_weight().min(1.0)).collect()
 }

@@ -299,7 +299,11 @@ impl Em {
                 for _ in 0..if truncated.is_filled() { 1 } else { FIRST_STEPS } {
                     truncated.e_step(&trained, 1.0, true)?;
                 }
-                let tables = Tables { strength: owning.strength.clone(), ..Tables::new(&model) };
+                let tables = Tables {
+                    strength: owning.strength.clone(),
+                    winners: owning.winners.clone(),
+                    ..Tables::new(&model)
+                };
                 let mut truncated = truncated.with_data(observed);
                 let moments = truncated.redistribute(&model, &tables)?;
                 let mut posteriors =

@@ -2,7 +2,7 @@
 
 use ndarray::Array2;
 
-use super::Model;
+use super::{Model, Tables};
 
 /// What a set of causes makes of the observables together: the paper's $\bar W$, and who gave each.
 #[derive(Debug, Clone)]
@@ -18,19 +18,9 @@ pub struct Combined {
 impl Model {
     /// What the background and the causes in `active` make together; with a smooth maximum, what its limit does.
     pub fn combined(&self, active: &[usize]) -> Combined {
-        let rule = self.superposition();
-        let mut owners = vec![self.h(); self.d()];
-        for (d, family, span) in self.columns.iter() {
-            let strength = |h: usize| rule.strength(family.dominance(&self.profile(h)[span.clone()]));
-            let mut causes: Vec<usize> = active.iter().copied().filter(|h| *h < self.h()).collect();
-            causes.sort_unstable();
-            // ties go to the first cause, and the background is the last
-            let best = causes.into_iter().chain([self.h()]).fold((self.h(), f64::NEG_INFINITY), |best, h| {
-                let own = strength(h);
-                if own > best.1 { (h, own) } else { best }
-            });
-            owners[d] = best.0;
-        }
+        let winners = Tables::new(self).winners;
+        let active = || active.iter().copied().filter(|h| *h < self.h());
+        let owners: Vec<usize> = (0..self.d()).map(|d| winners.winner(active(), d)).collect();
         let of_owner = |d: usize| &self.profile(owners[d])[self.columns.span(d)];
         let mean = self.columns.iter().map(|(d, family, _)| family.f(of_owner(d))).collect();
         let spread = self.columns.iter().map(|(d, family, _)| family.spread(of_owner(d))).collect();

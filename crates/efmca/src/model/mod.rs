@@ -9,10 +9,12 @@ mod combined;
 mod data;
 mod sample;
 mod statistics;
+mod superpose;
 mod superposition;
 mod tables;
 mod tensors;
 mod weighted;
+mod winners;
 
 pub use columns::Columns;
 pub use combined::Combined;
@@ -20,10 +22,12 @@ pub(crate) use data::RowReader;
 pub use data::{Data, Geometry, Patches};
 pub use sample::Sample;
 pub use statistics::Statistics;
+pub(crate) use superpose::{Shares, Superposer};
 pub use superposition::Superposition;
 pub use tables::Tables;
 pub use tensors::Tensor;
 pub use weighted::Weighted;
+pub use winners::WinnerOrder;
 
 use ndarray::{Array1, Array2};
 

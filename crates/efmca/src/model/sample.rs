@@ -4,8 +4,8 @@ use ndarray::Array2;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use super::superpose::w_bar;
 use super::{Model, Tables};
-use crate::posterior::combine;
 
 /// Data drawn from a model, with the states that made it.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,7 +30,7 @@ impl Model {
                 s[[row, h]] = f64::from(u8::from(rng.random::<f64>() < *pi));
             }
             let active: Vec<usize> = (0..self.h()).filter(|h| s[[row, *h]] > 0.0).collect();
-            let w = combine(self, &tables, &active);
+            let w = w_bar(self, &tables, &active);
             for (d, family, span) in self.columns.iter() {
                 let eta = &mut eta[..span.len()];
                 family.phi(&w[span], eta);

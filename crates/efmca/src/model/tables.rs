@@ -2,7 +2,7 @@
 
 use ndarray::{Array1, Array2};
 
-use super::{Model, Superposition};
+use super::{Model, Superposition, WinnerOrder};
 use crate::special::{log1p_exp, logit};
 
 /// $\vec\eta$, $A$ and $M$ for every cause and column, made once for each set of parameters.
@@ -16,6 +16,8 @@ pub struct Tables {
     pub a: Array2<f64>,
     /// $(H+1) \times D$: what decides the winner: $M_{dh}$, or its magnitude.
     pub strength: Array2<f64>,
+    /// Who wins each column by that.
+    pub winners: WinnerOrder,
     /// $\log\frac{\pi_h}{1-\pi_h}$, what switching cause $h$ on adds to the log-prior.
     pub log_odds: Array1<f64>,
     /// $\sum_h\log(1-\pi_h)$, the log-prior of the empty state.
@@ -27,13 +29,8 @@ impl Tables {
     pub fn new(model: &Model) -> Tables {
         let rows = model.h() + 1;
         let columns = model.columns();
-        let mut tables = Tables {
-            eta: Array2::zeros((rows, columns.k())),
-            a: Array2::zeros((rows, columns.d())),
-            strength: Array2::zeros((rows, columns.d())),
-            log_odds: model.pi.mapv(logit),
-            log_prior_empty: model.pi.iter().map(|pi| -log1p_exp(logit(*pi))).sum(),
-        };
+        let (mut eta_of, mut a_of) = (Array2::zeros((rows, columns.k())), Array2::zeros((rows, columns.d())));
+        let mut strength = Array2::zeros((rows, columns.d()));
         let superposition: Superposition = model.superposition;
         let mut eta = vec![0.0; columns.l_max()];
         for h in 0..rows {
@@ -42,13 +39,20 @@ impl Tables {
                 let w = &profile[span.clone()];
                 let eta = &mut eta[..span.len()];
                 family.phi(w, eta);
-                tables.a[[h, d]] = family.a(eta);
-                tables.strength[[h, d]] = superposition.strength(family.dominance(w));
+                a_of[[h, d]] = family.a(eta);
+                strength[[h, d]] = superposition.strength(family.dominance(w));
                 for (k, value) in span.zip(eta.iter()) {
-                    tables.eta[[h, k]] = *value;
+                    eta_of[[h, k]] = *value;
                 }
             }
         }
-        tables
+        Tables {
+            eta: eta_of,
+            a: a_of,
+            winners: WinnerOrder::new(&strength),
+            strength,
+            log_odds: model.pi.mapv(logit),
+            log_prior_empty: model.pi.iter().map(|pi| -log1p_exp(logit(*pi))).sum(),
+        }
     }
 }

@@ -130,13 +130,13 @@ fn score_lanes<const FUSED: bool>(differences: &Differences, block: &[f64], join
 
 /// Whether a term of some cause, or of a background that can win against one, is too large to be added and taken away.
 fn sharp(columns: &Columns, tables: &Tables, largest: &[f64]) -> bool {
-    let background = tables.strength.nrows() - 1;
+    let background = tables.winners.background();
     let term = |h: usize, span: std::ops::Range<usize>, d: usize| {
         span.map(|k| (tables.eta[[h, k]] * largest[k]).abs()).fold(tables.a[[h, d]].abs(), f64::max)
     };
     columns.iter().any(|(d, _, span)| {
-        let weakest = (0..background).map(|h| tables.strength[[h, d]]).fold(f64::INFINITY, f64::min);
-        let last = if tables.strength[[background, d]] > weakest { background } else { background - 1 };
+        let wins = (0..background).any(|h| tables.winners.beats(background, h, d));
+        let last = if wins { background } else { background - 1 };
         // a comparison that NaN fails counts as sharp
         (0..=last)
             .any(|h| !matches!(term(h, span.clone(), d).partial_cmp(&LARGEST_TERM), Some(std::cmp::Ordering::Less)))

@@ -1,15 +1,18 @@
 //! Distributions over the states $\vec s \in \lbrace 0,1\rbrace ^H$ of the causes, given a row of data.
 
-mod combine;
 mod differences;
 mod exact;
 mod exp;
+mod infer;
+mod moments;
 mod product;
 mod states;
 pub mod truncated;
 
-pub(crate) use combine::{combine, order_of_owners};
 pub use exact::{Exact, LARGEST_EXACT_H, StateSums};
+pub use infer::Inferred;
+pub(crate) use infer::Owners;
+pub use moments::Moments;
 pub use states::States;
 pub(crate) use truncated::{Observed, Truncated};
 pub use truncated::{Precision, Sets, Truncation};

@@ -2,10 +2,8 @@
 
 use std::ops::Range;
 
-use super::StateSums;
-use super::combine::{Owners, Shares, beats};
-use crate::em::Moments;
-use crate::model::{Columns, Model, Tables};
+use super::{Moments, StateSums};
+use crate::model::{Columns, Model, Shares, Superposer, Tables};
 
 /// $\mathcal A_{dh}(\vec s, \Theta)$ (Eqn. 29) for each of the $2^H$ states; state $i$ has cause $h$ active where bit $h$
 /// of $i$ is set.
@@ -158,7 +156,7 @@ fn winners(model: &Model, tables: &Tables) -> Assignment {
         let (done, rest) = winner.split_at_mut(state * d);
         let before = &done[(state - (1 << highest)) * d..][..d];
         for (column, (new, old)) in rest[..d].iter_mut().zip(before).enumerate() {
-            let wins = beats(tables, highest, usize::from(*old), column);
+            let wins = tables.winners.beats(highest, usize::from(*old), column);
             *new = if wins { highest as u8 } else { *old };
         }
     }
@@ -167,7 +165,7 @@ fn winners(model: &Model, tables: &Tables) -> Assignment {
 
 fn shared(model: &Model, tables: &Tables) -> Assignment {
     let (count, columns) = (1 << model.h(), model.columns());
-    let owners = Owners::new(model, tables);
+    let superposer = Superposer::new(model, tables);
     let (mut all, mut start) = (Vec::new(), vec![0]);
     let (mut eta, mut a) = (vec![0.0; count * columns.k()], Vec::with_capacity(count * columns.d()));
     let (mut w, mut shares) = (vec![0.0; columns.l_max()], Vec::new());
@@ -175,8 +173,8 @@ fn shared(model: &Model, tables: &Tables) -> Assignment {
         let active: Vec<usize> = (0..model.h()).filter(|h| state >> h & 1 == 1).collect();
         for (d, family, span) in columns.iter() {
             let w = &mut w[..span.len()];
-            owners.find(&active, d, &mut shares);
-            owners.combine(model, d, &shares, w);
+            superposer.shares(&active, d, &mut shares);
+            superposer.w_bar(model, d, &shares, w);
             let eta = &mut eta[state * columns.k()..][span];
             family.phi(w, eta);
             a.push(family.a(eta));

@@ -5,7 +5,7 @@ use std::ops::Range;
 use ndarray::Array4;
 use rayon::prelude::*;
 
-use crate::model::{Geometry, Model, Tables};
+use crate::model::{Geometry, Model, Tables, WinnerOrder};
 use crate::posterior::Sets;
 
 /// States with less posterior probability than this change nothing that can be seen.
@@ -72,21 +72,19 @@ impl Canvas {
 pub(super) struct Posteriors<'a> {
     sets: &'a Sets,
     q: &'a [f64],
-    h: usize,
-    /// $(H+1) \times D$: what decides the winner, and $M_{dh}$.
-    strength: Vec<f32>,
+    winners: WinnerOrder,
+    /// $(H+1) \times D$: $M_{dh}$.
     means: Vec<f64>,
 }
 
 impl<'a> Posteriors<'a> {
     pub(super) fn new(model: &Model, sets: &'a Sets, q: &'a [f64]) -> Posteriors<'a> {
-        let strength = Tables::new(model).strength.iter().map(|strength| *strength as f32).collect();
         let mut means = Vec::with_capacity((model.h() + 1) * model.d());
         for h in 0..=model.h() {
             let profile = model.profile(h);
             means.extend(model.columns().iter().map(|(_, family, span)| family.f(&profile[span])));
         }
-        Posteriors { sets, q, h: model.h(), strength, means }
+        Posteriors { sets, q, winners: Tables::new(model).winners, means }
     }
 
     /// Calls `see` with the probability of each state of a patch and the winners' means.
@@ -97,14 +95,15 @@ impl<'a> Posteriors<'a> {
             if *q < NEGLIGIBLE {
                 continue;
             }
-            work.strength.copy_from_slice(&self.strength[self.h * d..]);
-            work.means.copy_from_slice(&self.means[self.h * d..]);
+            let background = self.winners.background();
+            work.rank.copy_from_slice(self.winners.ranks(background));
+            work.means.copy_from_slice(&self.means[background * d..]);
             for (index, word) in state.iter().enumerate() {
                 let mut rest = *word;
                 while rest != 0 {
                     let cause = index * 64 + rest.trailing_zeros() as usize;
                     rest &= rest - 1;
-                    work.add(&self.strength[cause * d..][..d], &self.means[cause * d..][..d]);
+                    work.add(self.winners.ranks(cause), &self.means[cause * d..][..d]);
                 }
             }
             see(*q, &work.means);
@@ -114,18 +113,16 @@ impl<'a> Posteriors<'a> {
 
 /// The winners of a state.
 struct Work {
-    strength: Vec<f32>,
+    rank: Vec<u16>,
     means: Vec<f64>,
 }
 
 impl Work {
-    fn add(&mut self, strength: &[f32], means: &[f64]) {
-        for (((best, best_mean), strength), mean) in
-            self.strength.iter_mut().zip(&mut self.means).zip(strength).zip(means)
-        {
-            let wins = strength > best;
+    fn add(&mut self, rank: &[u16], means: &[f64]) {
+        for (((best, best_mean), rank), mean) in self.rank.iter_mut().zip(&mut self.means).zip(rank).zip(means) {
+            let wins = rank > best;
             *best_mean = if wins { *mean } else { *best_mean };
-            *best = if wins { *strength } else { *best };
+            *best = if wins { *rank } else { *best };
         }
     }
 }
@@ -179,7 +176,7 @@ impl Band {
 fn merge(geometry: &Geometry, band: &Band, window: &[f64], posteriors: &Posteriors<'_>) -> Vec<[f64; 3]> {
     let d = geometry.d();
     let mut sums = vec![[0.0; 3]; band.channels * band.rows * band.image.1];
-    let mut work = Work { strength: vec![0.0; d], means: vec![0.0; d] };
+    let mut work = Work { rank: vec![0; d], means: vec![0.0; d] };
     let (mut mean, mut square) = (vec![0.0; d], vec![0.0; d]);
     for n in band.patches.clone() {
         mean.fill(0.0);

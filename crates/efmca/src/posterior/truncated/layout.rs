@@ -53,12 +53,8 @@ impl<F: Float, R: Rank> Layout<F, R> {
             log_odds: tables.log_odds.to_vec(),
             log_prior_empty: tables.log_prior_empty,
         };
-        let mut order: Vec<usize> = (0..causes).collect();
         let (mut eta, mut a) = (vec![0.0; causes * l], vec![0.0; causes]);
         for (column, _, span) in columns.iter() {
-            // the strongest first; of equals the first cause, and the background last (adding zero makes -0 and 0 equal)
-            let strength = tables.strength.column(column);
-            order.sort_unstable_by(|a, b| (strength[*b] + 0.0).total_cmp(&(strength[*a] + 0.0)).then(a.cmp(b)));
             for cause in 0..causes {
                 let eta = &mut eta[cause * l..][..span.len()];
                 a[cause] = frame.parameters(columns, tables, cause, column, eta);
@@ -69,8 +65,9 @@ impl<F: Float, R: Rank> Layout<F, R> {
             for l in 0..span.len() {
                 layout.reference.0[l * width + column] = mean(&mut eta.iter().copied().skip(l).step_by(layout.l));
             }
-            for (position, cause) in order.iter().copied().enumerate() {
-                layout.order[column * causes + position] = cause as u16;
+            let order = tables.winners.strongest_first(column);
+            layout.order[column * causes..][..causes].copy_from_slice(order);
+            for (position, cause) in order.iter().map(|cause| usize::from(*cause)).enumerate() {
                 layout.rank[cause * width + place::<F, R>(column)] = R::of(h - position);
                 let sorted = &mut layout.sorted[(column * causes + position) * (l + 1)..][..l + 1];
                 for l in 0..span.len() {

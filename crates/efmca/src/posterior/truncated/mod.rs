@@ -46,9 +46,9 @@ pub(crate) use removal::Substitutes;
 pub use sets::Sets;
 pub use truncation::{Precision, Truncation};
 
-use crate::em::Moments;
 use crate::error::{Error, Result};
 use crate::model::{Columns, Data, Model, Tables};
+use crate::posterior::Moments;
 use kernel::{Float, Rank};
 use layout::Layout;
 use observations::Observations;

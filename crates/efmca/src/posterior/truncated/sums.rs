@@ -4,8 +4,8 @@ use super::frame::Frame;
 use super::kernel::{Float, Rank};
 use super::layout::Layout;
 use super::observations::Row;
-use crate::em::Moments;
 use crate::model::Columns;
+use crate::posterior::Moments;
 
 /// [`Moments`] while they are being summed, with statistics in the frame of the data.
 #[derive(Debug, Clone)]

@@ -8,10 +8,11 @@ use rayon::prelude::*;
 use super::interval::log_probability;
 use super::known::Owned;
 use super::pixels::HiddenPixels;
-use crate::em::{Fit, Owners};
+use crate::em::Fit;
 use crate::error::Result;
 use crate::family::Measure;
 use crate::model::{Data, Model, Patches, Tables};
+use crate::posterior::Owners;
 
 /// Numbers that owners of entries may take.
 const MOST_OWNERS: usize = 16_000_000;

@@ -8,9 +8,9 @@ use ndarray::{Array4, ArrayView1, ArrayView4};
 use rayon::prelude::*;
 
 use super::held_out::{Foretold, LEAST, Scores, Split};
-use crate::em::Owners;
 use crate::error::Result;
 use crate::model::{Data, Model, Patches, Tables};
+use crate::posterior::Owners;
 
 /// The hidden pixels of images whose patches overlap.
 pub(super) struct HiddenPixels {

@@ -15,10 +15,11 @@ use super::candidates::{Candidate, Kind, Refusal, Values, candidates};
 use super::column::Given;
 use super::held_out::{Source, rows_of};
 use super::ranking::{ERRORS, EVIDENCE, SLACK};
-use crate::em::{Fit, Init, Observer, Owners, Progress, unobserved};
+use crate::em::{Fit, Init, Observer, Progress, unobserved};
 use crate::error::{Error, Result};
 use crate::family::SharedFamily;
 use crate::model::{Data, Model, Tables};
+use crate::posterior::Owners;
 
 /// Sweeps over all columns, at the most.
 const SWEEPS: usize = 3;

@@ -2,10 +2,10 @@
 
 use ndarray::{Array1, Array2, Axis};
 
+use super::truncated::{OneFlips, Precision};
+use super::{Exact, LARGEST_EXACT_H, Observed, Sets, Truncated, Truncation};
 use crate::error::Result;
 use crate::model::{Data, Model, Statistics, Tables};
-use crate::posterior::truncated::{OneFlips, Precision};
-use crate::posterior::{Exact, LARGEST_EXACT_H, Observed, Sets, Truncated, Truncation, order_of_owners};
 
 /// E-steps that a row is given. Every row is given all of them: its result must not depend on when others are done.
 const SWEEPS: usize = 20;
@@ -141,10 +141,10 @@ impl Owners {
 
     /// The same for some rows.
     pub(crate) fn of_rows(&self, tables: &Tables, d: usize, rows: &[usize]) -> Array2<f64> {
-        let order = order_of_owners(tables, d);
-        let background = tables.strength.nrows() - 1;
+        let background = tables.winners.background();
+        let order = tables.winners.down_to_background(d);
         let owner = |active: &dyn Fn(usize) -> bool| {
-            order.iter().copied().find(|h| *h == background || active(*h)).unwrap_or(background)
+            order.iter().map(|h| usize::from(*h)).find(|h| *h == background || active(*h)).unwrap_or(background)
         };
         match self {
             Owners::All(q) => {
