@@ -7,7 +7,8 @@ use clap::Args;
 use efmca::family::family;
 use efmca::tasks::corrupt::Corruption;
 use efmca::tasks::quality::{psnr, ssim};
-use efmca_io::{Picture, write_atomically};
+use efmca_io::write_atomically;
+use efmca_view::Picture;
 use ndarray::{Array4, s};
 use serde::Serialize;
 

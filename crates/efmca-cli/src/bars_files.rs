@@ -3,14 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use efmca::em::Fit;
-use efmca_io::{Colours, Figure, IoError, Line, Picture, Reference, Scale, mosaic, write_atomically, write_model};
-use ndarray::{Array2, ArrayView2};
+use efmca_io::{IoError, write_atomically, write_model};
+use efmca_view::{Dictionary, Field, Figure, Line, Picture, Reference, Scale, ViewError};
+use ndarray::Array2;
 
 use crate::bars::{Task, causes, causes_by_activation, examples};
 use crate::failure::Failure;
 
-/// Ten pictures of five pixels with a line between them are 854 pixels wide at this zoom.
-const ZOOM: usize = 14;
+/// Pixels between the rows of the picture.
+const GAP: usize = 40;
 
 /// A folder that can be written.
 pub(crate) struct BarsFiles {
@@ -46,19 +47,19 @@ impl BarsFiles {
 }
 
 /// Three rows: examples of the data, the bars they were made of, and the causes found in them.
-fn png(task: &Task, fit: &Fit) -> Result<Vec<u8>, IoError> {
+fn png(task: &Task, fit: &Fit) -> Result<Vec<u8>, ViewError> {
     let rows = [examples(task), causes(&task.truth, 0..task.truth.h()), causes_by_activation(&fit.model)];
     let rows: Vec<Picture> = rows.iter().map(|row| row_of(row)).collect::<Result<_, _>>()?;
-    Picture::stack(&rows, 2 * ZOOM)?.to_png()
+    Picture::stack(&rows, GAP)?.to_png()
 }
 
-fn row_of(pictures: &[Array2<f64>]) -> Result<Picture, IoError> {
-    let views: Vec<ArrayView2<'_, f64>> = pictures.iter().map(|picture| picture.view()).collect();
-    mosaic(&views, views.len(), Colours::Grey, Scale::Shared, ZOOM)
+fn row_of(pictures: &[Array2<f64>]) -> Result<Picture, ViewError> {
+    let fields = pictures.iter().map(|picture| Field::from(picture.view()));
+    Dictionary::means("", fields).scale(Scale::Shared).columns(pictures.len()).tiles()
 }
 
 /// The log-likelihood over the iterations, and where the model that made the data has it.
-fn svg(task: &Task, fit: &Fit) -> Result<String, IoError> {
+fn svg(task: &Task, fit: &Fit) -> Result<String, ViewError> {
     // Every iteration tells the value before its M-step: after as many M-steps as came before it.
     let values = fit.history.iter().map(|iteration| iteration.bound).chain([fit.bound]);
     let curve = values.enumerate().map(|(steps, value)| (steps as f64, value));

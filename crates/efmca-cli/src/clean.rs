@@ -9,10 +9,10 @@ use efmca::tasks::noise::Source;
 use efmca::tasks::select::Select;
 use efmca::{Error, Model};
 use efmca_io::image_file::{
-    Format, ImageFile, ReadOptions, ValueScale, WriteOptions, Written, check_holds, check_place, check_writable,
-    default_sample, read, read_mask, rounding_cost, write,
+    Format, ImageFile, ReadOptions, ValueScale, WriteOptions, Written, check_holds, check_writable, default_sample,
+    read, read_mask, rounding_cost, write,
 };
-use efmca_io::{read_model_file, write_model};
+use efmca_io::{check_place, read_model_file, write_model};
 use ndarray::{Array4, ArrayView4, Axis};
 
 use crate::clean_args::{ApplyArgs, DenoiseArgs, FileArgs, InpaintArgs, LearnArgs};

@@ -6,8 +6,8 @@ use efmca::Model;
 use efmca::tasks::denoise::Learned;
 use efmca::tasks::quality::{psnr, ssim};
 use efmca_io::image_file::{ReadOptions, read};
-use efmca_io::{CaptionedPicture, Picture, Report, Scale, causes_mosaic, common_range};
-use ndarray::{Array2, Array4, ArrayView2, Axis, s};
+use efmca_view::{CaptionedPicture, Dictionary, Field, Picture, Report, common_range};
+use ndarray::{Array2, Array4, Axis, s};
 use serde_json::Value;
 
 use crate::clean::Noisy;
@@ -139,11 +139,11 @@ fn picture(stack: &Array4<f64>, low: f64, high: f64) -> Result<Picture, Failure>
 /// The means of the causes, the most active first.
 fn causes(model: &Model, (rows, columns): (usize, usize)) -> Result<CaptionedPicture, Failure> {
     let means = model.means();
-    let fields: Vec<Array2<f64>> = largest_first(model.pi())
-        .into_iter()
-        .map(|h| Array2::from_shape_fn((rows, columns), |(y, x)| means[[h, y * columns + x]]))
-        .collect();
-    let views: Vec<ArrayView2<'_, f64>> = fields.iter().map(|field| field.view()).collect();
-    let caption = format!("{} causes, the most active first, each in its own range", fields.len());
-    Ok(CaptionedPicture::new(caption, causes_mosaic(&views, Scale::Each).map_err(Failure::work)?))
+    let order = largest_first(model.pi());
+    let fields: Vec<Array2<f64>> =
+        (order.iter()).map(|h| Array2::from_shape_fn((rows, columns), |(y, x)| means[[*h, y * columns + x]])).collect();
+    let fields = fields.iter().map(|field| Field::from(field.view()));
+    let drawing = Dictionary::means("", fields).priors(order.iter().map(|h| model.pi()[*h])).draw();
+    let picture = drawing.and_then(|drawing| drawing.to_picture(1)).map_err(Failure::work)?;
+    Ok(CaptionedPicture::new("the means of the causes, each in its own range", picture))
 }

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use efmca_io::image_file::{ReadOptions, read};
-use efmca_io::{Picture, common_range, write_atomically};
+use efmca_io::write_atomically;
+use efmca_view::{Picture, common_range};
 use ndarray::s;
 
 use crate::args::{Args, Command, DemoArgs};

@@ -7,7 +7,8 @@ use efmca::em::{Progress, StopReason};
 use efmca::family::{SharedFamily, family};
 use efmca::tasks::learn::FeatureLearner;
 use efmca::{Checkpoint, Em, Error, Fingerprint, Fit, Init, Superposition};
-use efmca_io::{Gallery, ModelFile, Report, read_checkpoint, write_checkpoint, write_model_file};
+use efmca_io::{ModelFile, read_checkpoint, write_checkpoint, write_model_file};
+use efmca_view::{Gallery, Report};
 use serde_json::Value;
 
 use crate::clean::set_threads;

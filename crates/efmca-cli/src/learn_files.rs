@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use efmca_io::image_file::check_place;
+use efmca_io::check_place;
 
 use crate::failure::Failure;
 use crate::learn_args::FeatureArgs;

@@ -2,7 +2,8 @@
 
 use efmca::Model;
 use efmca::tasks::noise::Values;
-use efmca_io::{CaptionedPicture, ModelFile, Picture};
+use efmca_io::ModelFile;
+use efmca_view::{CaptionedPicture, Picture};
 use ndarray::{Array2, ArrayView2};
 
 use crate::failure::Failure;

@@ -7,9 +7,9 @@ use efmca::family::{SharedFamily, check};
 use efmca::tasks::noise::{ColumnTypes, Mixed, NoiseType, Source};
 use efmca::tasks::select::{Choice, Select};
 use efmca::{Em, Error, Fit, Init, Truncation};
-use efmca_io::image_file::check_place;
 use efmca_io::table_file::{Table, read_table};
-use efmca_io::{ModelFile, Report, write_model_file};
+use efmca_io::{ModelFile, check_place, write_model_file};
+use efmca_view::Report;
 
 use crate::clean::set_threads;
 use crate::failure::Failure;

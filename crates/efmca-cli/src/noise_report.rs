@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use efmca::tasks::noise::{ColumnTypes, Ranked, Ranking};
-use efmca_io::{Report, ReportTable};
+use efmca_view::{Report, ReportTable};
 
 use crate::failure::Failure;
 use crate::input::Input;

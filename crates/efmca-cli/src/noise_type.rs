@@ -5,8 +5,7 @@ use std::path::Path;
 use efmca::tasks::noise::{ColumnTypes, Mixed, NoiseType, Ranking};
 use efmca::tasks::select::Select;
 use efmca::{Error, Model};
-use efmca_io::image_file::check_place;
-use efmca_io::{ModelFile, write_model_file};
+use efmca_io::{ModelFile, check_place, write_model_file};
 use serde_json::{Value, json};
 
 use crate::clean::set_threads;
@@ -65,7 +64,7 @@ pub(crate) fn run(args: &NoiseTypeArgs) -> Result<(), Failure> {
 struct Found {
     text: String,
     json: Value,
-    page: efmca_io::Report,
+    page: efmca_view::Report,
     model: Model,
 }
 

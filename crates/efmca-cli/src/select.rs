@@ -4,7 +4,8 @@ use efmca::Error;
 use efmca::family::{SharedFamily, family};
 use efmca::tasks::noise::{Mixed, NoiseType};
 use efmca::tasks::select::{Choice, Select};
-use efmca_io::{Figure, Line, Points, Report, ReportTable, write_atomically};
+use efmca_io::write_atomically;
+use efmca_view::{Figure, Line, Points, Report, ReportTable, ViewError};
 use serde_json::json;
 
 use crate::clean::set_threads;
@@ -136,7 +137,7 @@ fn sentence(choice: &Choice) -> String {
 }
 
 /// Hidden values over the number of causes.
-fn curve(choice: &Choice) -> Result<String, efmca_io::IoError> {
+fn curve(choice: &Choice) -> Result<String, ViewError> {
     let points = || choice.tried.iter().map(|one| (one.h as f64, one.held_out));
     let best = choice.best();
     Figure::new("")

@@ -5,7 +5,7 @@ use std::io::{IsTerminal, StdoutLock, Write, stdout};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use efmca_io::fields_as_text;
+use efmca_view::fields_as_text;
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
 
 /// Frames do not follow each other faster than this: the eye has to see something happen.

@@ -1,9 +1,9 @@
-//! The errors of this crate.
+//! The error of this crate: all of it is about files.
 
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
-/// What can go wrong when a file is read or written or a drawing is made.
+/// Why a file could not be read or written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum IoError {
@@ -164,50 +164,7 @@ pub enum IoError {
         /// The pages, rows and columns that are needed.
         needed: (usize, usize, usize),
     },
-    /// There is nothing to draw.
-    #[error("there is no {what} to draw; give at least one")]
-    Nothing {
-        /// What is missing, in the singular.
-        what: &'static str,
-    },
-    /// A field has no pixel.
-    #[error("field {index} is {height} x {width} and has no pixel; give fields with both sides at least 1")]
-    EmptyField {
-        /// The position of the field, from 0.
-        index: usize,
-        /// Its height in pixels.
-        height: usize,
-        /// Its width in pixels.
-        width: usize,
-    },
-    /// Fields of one mosaic differ in size.
-    #[error(
-        "field {index} is {height} x {width} but field 0 is {expected_height} x {expected_width}; \
-         draw fields of different sizes in separate mosaics"
-    )]
-    FieldSize {
-        /// The position of the field that differs, from 0.
-        index: usize,
-        /// Its height in pixels.
-        height: usize,
-        /// Its width in pixels.
-        width: usize,
-        /// The height of the first field.
-        expected_height: usize,
-        /// The width of the first field.
-        expected_width: usize,
-    },
-    /// Fields of one drawing differ in size.
-    #[error("{part} is {found} but {needed} is needed, as the first field has; give fields of one size")]
-    PartSize {
-        /// Which field.
-        part: String,
-        /// Its height, width and number of channels.
-        found: String,
-        /// Those of the first field.
-        needed: String,
-    },
-    /// A setting of a drawing, or of what is made of a sound, has no meaning.
+    /// A setting for reading, writing or converting has no meaning, such as the rate of a sound or the axes of an image.
     #[error("{what} is {value}; {hint}")]
     Setting {
         /// The name of the setting.
@@ -216,31 +173,6 @@ pub enum IoError {
         value: String,
         /// What is allowed.
         hint: &'static str,
-    },
-    /// A picture would have too many pixels.
-    #[error(
-        "the picture would be {width} x {height} pixels, more than the {limit} allowed in all; \
-         use a smaller zoom or fewer fields"
-    )]
-    PictureTooLarge {
-        /// The width in pixels.
-        width: usize,
-        /// The height in pixels.
-        height: usize,
-        /// The largest number of pixels.
-        limit: usize,
-    },
-    /// A picture could not be turned into the bytes of a PNG file.
-    #[error("cannot encode the picture as PNG: {source}; try a smaller picture")]
-    Png {
-        /// What the encoder said.
-        source: image::ImageError,
-    },
-    /// A figure could not be drawn.
-    #[error("cannot draw the figure: {reason}; please report this as a defect of efmca-io")]
-    Figure {
-        /// What the drawing library said.
-        reason: String,
     },
 }
 

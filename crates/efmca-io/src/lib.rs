@@ -1,38 +1,28 @@
-//! Files and drawings for efmca: images as scientists have them ([`image_file`]), tables ([`table_file`]), sounds and
-//! their spectrograms ([`sound`]), pictures of learned causes ([`mosaic`], [`Dictionary`]) and of how they
-//! encode data ([`encodings`]), drawings in a terminal, figures, reports, model files, and
-//! writing files so that a reader never sees half of one.
+//! Files for efmca: reading and writing of data and models, and nothing about how they look (that is `efmca-view`).
+//!
+//! | module or function | files |
+//! | --- | --- |
+//! | [`image_file`] | images as scientists have them: PNG, TIFF, NPY, NPZ and FITS |
+//! | [`table_file`] | tables: CSV, NPY and NPZ |
+//! | [`sound`] | WAV files, resampling and spectrograms |
+//! | [`MappedRows`] | rows of an NPY file that stay on the disk |
+//! | [`read_model`], [`write_model`], [`ModelFile`] | trained models |
+//! | [`read_checkpoint`], [`write_checkpoint`] | runs that can be resumed |
+//! | [`write_atomically`], [`check_place`] | a file of any kind: written completely or not at all |
+//!
+//! All of them fail with [`IoError`], which says what is wrong, where, and what to do about it.
 
 mod checkpoint_file;
-mod dictionary;
-mod drawing;
-mod encoding;
 mod error;
-mod field;
-mod figure;
-mod gallery;
 pub mod image_file;
 mod mapped_rows;
-mod markup;
 mod model_file;
-mod picture;
-mod report;
 pub mod sound;
 pub mod table_file;
-mod terminal;
 mod write;
 
 pub use checkpoint_file::{read_checkpoint, write_checkpoint};
-pub use dictionary::Dictionary;
-pub use drawing::Drawing;
-pub use encoding::{ActiveCause, Encoding, encodings};
 pub use error::IoError;
-pub use field::Field;
-pub use figure::{Annotation, Figure, LegendPlace, Line, Points, Reference, Rgb, draw_panels, panels};
-pub use gallery::Gallery;
 pub use mapped_rows::MappedRows;
 pub use model_file::{ModelFile, read_model, read_model_file, write_model, write_model_file};
-pub use picture::{Colours, Picture, Scale, common_range, mosaic};
-pub use report::{CaptionedPicture, Report, ReportSection, ReportTable, causes_mosaic};
-pub use terminal::fields_as_text;
-pub use write::write_atomically;
+pub use write::{check_place, write_atomically};

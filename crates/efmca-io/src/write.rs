@@ -1,5 +1,6 @@
-//! Writing a file as a whole or not at all.
+//! Writing a complete file or none at all, and finding out beforehand whether that will work.
 
+use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
@@ -7,7 +8,7 @@ use atomic_write_file::AtomicWriteFile;
 
 use crate::IoError;
 
-/// Writes `bytes` to `path`, replacing a file that is there.
+/// Writes `bytes` to `path`, replacing a file of that name.
 ///
 /// Missing parent folders are created. The bytes go to a temporary file in the same folder, which
 /// is flushed to the disk and then renamed, so that a reader (or a crash) sees the old file or the
@@ -36,7 +37,49 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), IoError> {
     file.commit().map_err(failed)
 }
 
-/// Makes the folder that a file is to be in, if it is not there.
+/// Finds out whether a file of any kind can be written at `path`, before hours are spent on its content.
+///
+/// # Errors
+///
+/// [`IoError::Exists`] if there is a file already, unless `force`; [`IoError::Write`] or [`IoError::CreateFolder`] if the
+/// file cannot be made.
+pub fn check_place(path: &Path, force: bool) -> Result<(), IoError> {
+    let failed =
+        |source: std::io::Error| IoError::Write { path: path.to_path_buf(), hint: hint_for(source.kind()), source };
+    if path.is_dir() {
+        return Err(failed(ErrorKind::IsADirectory.into()));
+    }
+    // `symlink_metadata` sees a link that leads nowhere, too.
+    if !force && path.symlink_metadata().is_ok() {
+        return Err(IoError::Exists { path: path.to_path_buf() });
+    }
+    let parent = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let no_folder = |source: std::io::Error| IoError::CreateFolder {
+        path: parent.to_path_buf(),
+        hint: hint_for(source.kind()),
+        source,
+    };
+    // Missing folders will be made in the nearest one that exists.
+    let nearest = parent.ancestors().find(|folder| folder.as_os_str().is_empty() || folder.symlink_metadata().is_ok());
+    let nearest = nearest.filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if !nearest.is_dir() {
+        return Err(no_folder(ErrorKind::NotADirectory.into()));
+    }
+    // Permissions do not tell everything (read-only disks, quotas): only making a file shows that files can be made.
+    let probe = nearest.join(format!(".efmca-write-check-{}", std::process::id()));
+    let made = OpenOptions::new().write(true).create_new(true).open(&probe);
+    match made {
+        Ok(_) => std::fs::remove_file(&probe).map_err(failed),
+        Err(source) if source.kind() == ErrorKind::AlreadyExists => Ok(()),
+        Err(source) if nearest == parent => Err(failed(source)),
+        Err(source) => Err(no_folder(source)),
+    }
+}
+
+/// Makes the folder that a file is to be in, if it does not exist.
 pub(crate) fn create_folder_of(path: &Path) -> Result<(), IoError> {
     let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) else { return Ok(()) };
     std::fs::create_dir_all(folder).map_err(|source| IoError::CreateFolder {
@@ -99,6 +142,19 @@ mod tests {
         assert!(matches!(error, IoError::CreateFolder { ref path, .. } if *path == file));
         assert!(error.to_string().contains("not a folder"), "{error}");
         assert_eq!(std::fs::read(&file).unwrap(), b"x");
+    }
+
+    #[test]
+    fn a_place_is_checked_without_leaving_anything() {
+        let folder = tempfile::tempdir().unwrap();
+        check_place(&folder.path().join("new/folders/file"), false).unwrap();
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+        let file = folder.path().join("file");
+        write_atomically(&file, b"x").unwrap();
+        assert!(matches!(check_place(&file, false), Err(IoError::Exists { ref path }) if *path == file));
+        check_place(&file, true).unwrap();
+        assert!(matches!(check_place(folder.path(), true), Err(IoError::Write { .. })));
+        assert!(matches!(check_place(&file.join("below"), true), Err(IoError::CreateFolder { .. })));
     }
 
     #[test]

@@ -3,8 +3,10 @@
 use std::ops::ControlFlow;
 
 use efmca::Model;
-use efmca_io::{Annotation, Colours, Figure, Line as Curve, Picture, Points, Reference, Rgb, Scale, mosaic, panels};
-use ndarray::{Array2, ArrayView2};
+use efmca_view::{
+    Annotation, Dictionary, Field, Figure, Line as Curve, Picture, Points, Reference, Rgb, Scale, panels,
+};
+use ndarray::Array2;
 
 use super::Line;
 use super::runs::{Case, Outcome, Recipe};
@@ -70,8 +72,8 @@ pub(super) fn fields(case: &Case, seed: u64) -> Done<Vec<u8>> {
         }
         let row = |values: &Array2<f64>, scale: Scale| -> Done<Picture> {
             let fields = squares(values, case.b)?;
-            let views: Vec<ArrayView2<'_, f64>> = fields.iter().map(|field| field.view()).collect();
-            Ok(mosaic(&views, views.len(), Colours::Grey, scale, 12)?)
+            let tiles = Dictionary::means("", fields.iter().map(|field| Field::from(field.view())));
+            Ok(tiles.scale(scale).columns(fields.len()).tiles()?)
         };
         let bright = Scale::Fixed { lo: 0.0, hi: 10.0 };
         let mut rows = vec![row(&data.slice(ndarray::s![..10, ..]).to_owned(), Scale::Fixed { lo: 0.0, hi: 20.0 })?];
@@ -79,7 +81,7 @@ pub(super) fn fields(case: &Case, seed: u64) -> Done<Vec<u8>> {
             rows.push(row(&model.means(), bright)?);
         }
         rows.push(row(&truth.means(), bright)?);
-        return Ok(Picture::stack(&rows, 8)?.to_png()?);
+        return Ok(Picture::stack(&rows, 16)?.to_png()?);
     }
     Err("none of 100 starts reached the ground truth".into())
 }

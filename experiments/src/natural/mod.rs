@@ -23,7 +23,7 @@ mod waves;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use efmca_io::Gallery;
+use efmca_view::Gallery;
 use ndarray::Array2;
 use rayon::prelude::*;
 use serde::Serialize;

@@ -39,7 +39,7 @@ pub use metadata::{Colour, Metadata, Resolution, ResolutionUnit};
 pub use quantize::{RoundingCost, ValueScale, rounding_cost};
 pub use reading::{ImageFile, ReadOptions, read, read_mask};
 pub use sample_type::SampleType;
-pub use writing::{WriteOptions, Written, check_holds, check_place, check_writable, default_sample, write};
+pub use writing::{WriteOptions, Written, check_holds, check_writable, default_sample, write};
 
 #[cfg(test)]
 mod damage_tests;

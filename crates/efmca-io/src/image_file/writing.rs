@@ -1,7 +1,5 @@
 //! Writing images, and finding out beforehand whether that will work.
 
-use std::fs::OpenOptions;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use ndarray::{Array4, ArrayView4, Axis, concatenate};
@@ -13,8 +11,7 @@ use super::metadata::{Colour, Metadata};
 use super::quantize::{Quantized, RoundingCost, ValueScale, quantize};
 use super::sample_type::SampleType;
 use super::{fits, notes, npy, npz, png_file, tiff};
-use crate::write::hint_for;
-use crate::{IoError, write_atomically};
+use crate::{IoError, check_place, write_atomically};
 
 /// How a file is written.
 #[derive(Debug, Clone, Default)]
@@ -161,48 +158,6 @@ pub fn check_writable(path: &Path, force: bool) -> Result<(), IoError> {
     let location = Location::of(path);
     location.format_to_write()?;
     check_place(&location.file, force)
-}
-
-/// Finds out whether there can be a file of any kind at this place.
-///
-/// # Errors
-///
-/// [`IoError::Exists`] unless `force`, and [`IoError::Write`] or [`IoError::CreateFolder`] if there cannot be such a file.
-pub fn check_place(file: &Path, force: bool) -> Result<(), IoError> {
-    let file = file.to_path_buf();
-    let failed = |source: std::io::Error| IoError::Write { path: file.clone(), hint: hint_for(source.kind()), source };
-    if file.is_dir() {
-        return Err(failed(ErrorKind::IsADirectory.into()));
-    }
-    // A link that leads nowhere is there, too.
-    if !force && file.symlink_metadata().is_ok() {
-        return Err(IoError::Exists { path: file });
-    }
-    let parent = match file.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    let no_folder = |source: std::io::Error| IoError::CreateFolder {
-        path: parent.to_path_buf(),
-        hint: hint_for(source.kind()),
-        source,
-    };
-    // Folders that are missing will be made in the first one that is there.
-    let there = parent.ancestors().find(|folder| folder.as_os_str().is_empty() || folder.symlink_metadata().is_ok());
-    let there = there.filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    if !there.is_dir() {
-        return Err(no_folder(ErrorKind::NotADirectory.into()));
-    }
-    // Permissions are not all there is (read-only disks, quotas): only a file shows that files can
-    // be made.
-    let probe = there.join(format!(".efmca-write-check-{}", std::process::id()));
-    let made = OpenOptions::new().write(true).create_new(true).open(&probe);
-    match made {
-        Ok(_) => std::fs::remove_file(&probe).map_err(failed),
-        Err(source) if source.kind() == ErrorKind::AlreadyExists => Ok(()),
-        Err(source) if there == parent => Err(failed(source)),
-        Err(source) => Err(no_folder(source)),
-    }
 }
 
 /// Finds out whether the format of a file has a place for an image of this shape (pages, rows,

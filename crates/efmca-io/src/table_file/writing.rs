@@ -6,13 +6,12 @@ use std::path::Path;
 use ndarray::ArrayView2;
 
 use super::arrays::notes_of;
-use crate::image_file::check_place;
 use crate::image_file::fault::Fault;
 use crate::image_file::format::{Format, Location};
 use crate::image_file::npy::Header;
 use crate::image_file::npz;
 use crate::image_file::sample_type::{ByteOrder, SampleType, encode};
-use crate::{IoError, write_atomically};
+use crate::{IoError, check_place, write_atomically};
 
 /// The formats of tables that are written.
 #[derive(Clone, Copy)]
