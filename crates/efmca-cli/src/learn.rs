@@ -50,7 +50,7 @@ pub(crate) fn learn(args: &FeatureArgs) -> Result<(), Failure> {
     let mut keeper = Keeper {
         path: &files.checkpoint,
         every: args.checkpoint_every,
-        settings: em.described(),
+        settings: em.settings(),
         data: Fingerprint::of(&*points.data),
         note: &points.settings,
         watch,
@@ -162,7 +162,7 @@ fn trained(em: &Em, points: &Points, left: Option<Checkpoint>, keeper: &mut Keep
 struct Keeper<'a> {
     path: &'a Path,
     every: usize,
-    settings: Vec<(String, String)>,
+    settings: efmca::em::Settings,
     data: Fingerprint,
     note: &'a Value,
     watch: Watch,

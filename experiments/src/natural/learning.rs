@@ -31,7 +31,7 @@ impl Learned {
     /// Active causes in the best state of a patch, on average.
     pub(super) fn active(&self) -> f64 {
         let Some(sets) = &self.fit.sets else { return f64::NAN };
-        let active = |n: usize| sets.row(n)[..sets.words()].iter().map(|word| word.count_ones()).sum::<u32>();
+        let active = |n: usize| sets.state(n, 0).count() as u32;
         (0..sets.n()).map(|n| f64::from(active(n))).sum::<f64>() / sets.n().max(1) as f64
     }
 }

@@ -13,6 +13,7 @@ mod superpose;
 mod superposition;
 mod tables;
 mod tensors;
+mod value;
 mod weighted;
 mod winners;
 
@@ -30,6 +31,7 @@ pub use weighted::Weighted;
 pub use winners::WinnerOrder;
 
 use ndarray::{Array1, Array2};
+use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::family::{SharedFamily, check_mean_parameters};
@@ -38,7 +40,8 @@ use crate::family::{SharedFamily, check_mean_parameters};
 ///
 /// The state in which no cause is active needs a distribution too, and an argmax over nothing does not give one. With
 /// a profile weaker than every cause, the background shows in the empty state only.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Background {
     /// A cause that is always on and learned with the others, as in the paper's natural-image runs ($s_1 = 1$).
     Learned,

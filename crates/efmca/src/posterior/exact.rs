@@ -11,7 +11,7 @@ use super::exp::exp_in_place;
 use super::product::{COLUMNS, add_product};
 use super::{LANES, States};
 use crate::error::{Error, Result};
-use crate::model::{Columns, Model, Statistics, Tables};
+use crate::model::{Model, Statistics, Tables};
 
 /// The largest number of causes whose states can be enumerated.
 pub const LARGEST_EXACT_H: usize = 16;
@@ -138,8 +138,7 @@ impl Exact {
 
     /// An error if `statistics` are not those of data for this model.
     fn check(&self, statistics: &Statistics) -> Result<()> {
-        let specs = |columns: &Columns| columns.iter().map(|(_, family, _)| family.spec()).collect::<Vec<_>>();
-        let (mine, theirs) = (specs(self.model.columns()), specs(&statistics.columns));
+        let (mine, theirs) = (self.model.columns().specs(), statistics.columns.specs());
         if mine == theirs {
             Ok(())
         } else {

@@ -83,10 +83,8 @@ impl Inferred {
     pub fn active_probabilities(&self) -> Array2<f64> {
         let mut found = Array2::zeros((self.sets.n(), self.sets.h()));
         for (n, mut row) in found.outer_iter_mut().enumerate() {
-            for (state, q) in self.sets.row(n).chunks_exact(self.sets.words()).zip(self.q.row(n)) {
-                for (h, p) in row.iter_mut().enumerate() {
-                    *p += if state[h / 64] >> (h % 64) & 1 == 1 { *q } else { 0.0 };
-                }
+            for (state, q) in self.sets.states(n).zip(self.q.row(n)) {
+                state.active().for_each(|h| row[h] += *q);
             }
         }
         found
@@ -158,8 +156,8 @@ impl Owners {
                 let sets = &inferred.sets;
                 let mut found = Array2::zeros((rows.len(), background + 1));
                 for (n, mut row) in rows.iter().zip(found.outer_iter_mut()) {
-                    for (state, q) in sets.row(*n).chunks_exact(sets.words()).zip(inferred.q.row(*n)) {
-                        row[owner(&|h| state[h / 64] >> (h % 64) & 1 == 1)] += *q;
+                    for (state, q) in sets.states(*n).zip(inferred.q.row(*n)) {
+                        row[owner(&|h| state.is_active(h))] += *q;
                     }
                 }
                 found
