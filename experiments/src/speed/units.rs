@@ -134,7 +134,7 @@ fn observe(name: &str, what: &str, em: &Em, data: &dyn Data, steps: usize, budge
     let active = fit.sets.as_ref().map_or(f64::NAN, |sets| {
         let rows = 0..sets.n().min(1000);
         let total: usize = rows.clone().flat_map(|n| sets.states(n)).map(|state| state.count()).sum();
-        f64::from(total) / (rows.len() * sets.s()) as f64
+        total as f64 / (rows.len() * sets.s()) as f64
     });
     Ok(Measured {
         name: name.into(),

@@ -17,7 +17,7 @@ use super::{Em, Held, Init};
 use crate::error::Result;
 use crate::family::Gaussian;
 use crate::model::{Background, Columns, Data, Model, Tables};
-use crate::posterior::{Moments, Truncated};
+use crate::posterior::{Moments, Sets, Truncated};
 
 /// E-steps that fill sets of states for a model that comes without.
 const FIRST_STEPS: usize = 5;
@@ -113,8 +113,9 @@ impl Em {
         let stop = run.advance(iterations, observer)?;
         run.remove(run.spare())?;
         let bound = run.bound()?;
-        let Run { model, history, posteriors, .. } = run;
+        let Run { mut model, history, posteriors, .. } = run;
         let sets = posteriors.into_sets();
+        model.states = sets.as_ref().map(Sets::s);
         Ok(Fit { model, bound, history, stop, weight: training.total_weight(), sets })
     }
 

@@ -7,6 +7,7 @@
 mod columns;
 mod combined;
 mod data;
+mod inference;
 mod sample;
 mod statistics;
 mod superpose;
@@ -19,8 +20,9 @@ mod winners;
 
 pub use columns::Columns;
 pub use combined::Combined;
-pub(crate) use data::RowReader;
+pub(crate) use data::{RowRange, RowReader};
 pub use data::{Data, Geometry, Patches};
+pub use inference::{Inference, LARGEST_EXACT_H};
 pub use sample::Sample;
 pub use statistics::Statistics;
 pub(crate) use superpose::{Shares, Superposer};
@@ -71,6 +73,8 @@ pub struct Model {
     pub(crate) background_w: Array1<f64>,
     pub(crate) background_learned: bool,
     pub(crate) superposition: Superposition,
+    /// The states of each row that it was trained with, if posteriors were truncated.
+    pub(crate) states: Option<usize>,
 }
 
 impl Model {
@@ -113,6 +117,7 @@ impl Model {
             background_w: Array1::from(background_w),
             background_learned,
             superposition: Superposition::Max,
+            states: None,
         };
         for h in 0..=model.h() {
             let profile = model.profile(h);

@@ -19,6 +19,7 @@ struct Parts {
     background: Vec<f64>,
     background_learned: bool,
     superposition: Superposition,
+    states: Option<usize>,
 }
 
 impl PartialEq for Model {
@@ -26,6 +27,7 @@ impl PartialEq for Model {
         self.columns.same_families(&other.columns)
             && (&self.pi, &self.w, &self.background_w) == (&other.pi, &other.w, &other.background_w)
             && (self.background_learned, self.superposition) == (other.background_learned, other.superposition)
+            && self.states == other.states
     }
 }
 
@@ -38,6 +40,7 @@ impl Serialize for Model {
             background: self.background_w.to_vec(),
             background_learned: self.background_learned,
             superposition: self.superposition,
+            states: self.states,
         };
         parts.serialize(serializer)
     }
@@ -52,6 +55,7 @@ impl<'de> Deserialize<'de> for Model {
         let background = Background::Fixed(parts.background);
         let mut model = Model::from_parts(columns, Array1::from(parts.pi), w, background).map_err(D::Error::custom)?;
         model.background_learned = parts.background_learned;
+        model.states = parts.states;
         model.with_superposition(parts.superposition).map_err(D::Error::custom)
     }
 }

@@ -6,13 +6,15 @@ mod exp;
 mod infer;
 mod moments;
 mod product;
+mod responsibilities;
 mod states;
 pub mod truncated;
 
-pub use exact::{Exact, LARGEST_EXACT_H, StateSums};
-pub use infer::Inferred;
-pub(crate) use infer::Owners;
+pub use crate::model::LARGEST_EXACT_H;
+pub use exact::{Exact, StateSums};
+pub use infer::{Encoding, TruncatedPosterior};
 pub use moments::Moments;
+pub(crate) use responsibilities::Responsibilities;
 pub use states::States;
 pub(crate) use truncated::{Observed, Truncated};
 pub use truncated::{Precision, Sets, Truncation};

@@ -5,6 +5,7 @@ mod blur;
 mod combine;
 pub mod corrupt;
 pub mod denoise;
+pub mod encode;
 pub mod learn;
 mod merge;
 pub mod noise;

@@ -12,7 +12,7 @@ use crate::em::Fit;
 use crate::error::Result;
 use crate::family::Measure;
 use crate::model::{Data, Model, Patches, Tables};
-use crate::posterior::Owners;
+use crate::posterior::Responsibilities;
 
 /// Numbers that owners of entries may take.
 const MOST_OWNERS: usize = 16_000_000;
@@ -183,23 +183,23 @@ impl Split {
     }
 
     /// The posteriors of the rows for scoring. Patches are those of training, whose states are there already.
-    pub(super) fn posteriors(&self, fit: &Fit) -> Result<Owners> {
+    pub(super) fn posteriors(&self, fit: &Fit) -> Result<Responsibilities> {
         match (&fit.sets, &self.hidden_pixels) {
-            (Some(sets), Some(_)) => Owners::of_sets(&fit.model, &*self.shown, sets.clone()),
-            _ => Owners::new(&fit.model, &*self.shown),
+            (Some(sets), Some(_)) => Responsibilities::of_sets(&fit.model, &*self.shown, sets.clone()),
+            _ => Responsibilities::new(&fit.model, &*self.shown),
         }
     }
 
     /// The scores of a model for which nothing is known of the rows, with `whole` for each column.
     pub(crate) fn scores_of_columns(&self, model: &Model, whole: impl Fn(usize) -> bool + Sync) -> Result<Scores> {
-        Ok(self.scores_given(model, &Owners::new(model, &*self.shown)?, &Tables::new(model), whole))
+        Ok(self.scores_given(model, &Responsibilities::new(model, &*self.shown)?, &Tables::new(model), whole))
     }
 
     /// The same with given posteriors, whose owners are those of `owning`.
     pub(crate) fn scores_given(
         &self,
         model: &Model,
-        posteriors: &Owners,
+        posteriors: &Responsibilities,
         owning: &Tables,
         whole: impl Fn(usize) -> bool + Sync,
     ) -> Scores {
@@ -230,7 +230,7 @@ impl Split {
         let owners = model.h() + 1;
         let most = most.max(LEAST_ROWS * owners * model.d()).min(MOST_OWNERS / owners);
         let few = self.few(most / model.d());
-        let posteriors = Owners::new(model, &few)?;
+        let posteriors = Responsibilities::new(model, &few)?;
         let tables = Tables::new(model);
         Ok(owned(&rows_of(&few), &posteriors, &tables))
     }
@@ -244,7 +244,7 @@ impl Split {
     }
 }
 
-fn owned(rows: &Array2<f64>, posteriors: &Owners, tables: &Tables) -> Vec<Owned> {
+fn owned(rows: &Array2<f64>, posteriors: &Responsibilities, tables: &Tables) -> Vec<Owned> {
     (0..rows.ncols())
         .into_par_iter()
         .map(|d| {

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use super::held_out::{Foretold, LEAST, Scores, Split};
 use crate::error::Result;
 use crate::model::{Data, Model, Patches, Tables};
-use crate::posterior::Owners;
+use crate::posterior::Responsibilities;
 
 /// The hidden pixels of images whose patches overlap.
 pub(super) struct HiddenPixels {
@@ -70,7 +70,7 @@ impl Split {
         &self,
         hidden: &HiddenPixels,
         model: &Model,
-        (posteriors, owning): (&Owners, &Tables),
+        (posteriors, owning): (&Responsibilities, &Tables),
         whole: bool,
     ) -> Scores {
         let tables = Tables::new(model);

@@ -19,7 +19,7 @@ use crate::em::{Fit, Init, Observer, Progress, unobserved};
 use crate::error::{Error, Result};
 use crate::family::SharedFamily;
 use crate::model::{Data, Model, Tables};
-use crate::posterior::Owners;
+use crate::posterior::Responsibilities;
 
 /// Sweeps over all columns, at the most.
 const SWEEPS: usize = 3;
@@ -133,7 +133,7 @@ impl Mixed {
         let mut sweeps = 0;
         while sweeps < SWEEPS && !watch.stopped {
             sweeps += 1;
-            let posteriors = Owners::new(&model, &*split.shown)?;
+            let posteriors = Responsibilities::new(&model, &*split.shown)?;
             let tables = Tables::new(&model);
             let before: Vec<String> = slots.iter().map(|slot| slot.family.spec()).collect();
             sweep(&mut slots, &mut watch, |d, slot| {
