@@ -10,7 +10,7 @@ use efmca::model::Columns;
 use efmca::model::Weighted;
 use efmca::posterior::Precision;
 use efmca::posterior::truncated::{Evolution, Marginals, Neighbours, OneFlips, Propose, Selection, Variation};
-use efmca::{Background, Em, Fit, Held, Hold, Init, Model, Patches, Schedule, Superposition, Truncation};
+use efmca::{Background, Data, Em, Fit, Held, Hold, Init, Model, Patches, Schedule, Superposition, Truncation};
 use ndarray::{Array1, Array2};
 use proptest::prelude::*;
 
@@ -381,4 +381,37 @@ fn updates_after_parts_of_the_rows_raise_the_bound_with_the_same_bits_for_any_nu
     // after as many passes it is ahead of one update a pass
     let plain = em.batches(1).run(&y).unwrap();
     assert!(one.history[5].bound > plain.history[5].bound);
+}
+
+/// Patches that count how often they are read.
+struct Counted<'a> {
+    patches: &'a Patches,
+    reads: std::sync::atomic::AtomicUsize,
+}
+
+impl Data for Counted<'_> {
+    fn n(&self) -> usize {
+        self.patches.n()
+    }
+    fn d(&self) -> usize {
+        self.patches.d()
+    }
+    fn read_row(&self, n: usize, y: &mut [f64]) {
+        self.reads.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        self.patches.read_row(n, y);
+    }
+    fn geometry(&self) -> Option<efmca::model::Geometry> {
+        self.patches.geometry()
+    }
+}
+
+#[test]
+fn statistics_of_an_image_read_each_patch_once_not_once_for_each_pixel() {
+    let patches = Patches::new(Array2::from_shape_fn((40, 40), |(y, x)| ((y * x) % 7) as f64), (8, 8)).unwrap();
+    let counted = Counted { patches: &patches, reads: Default::default() };
+    let em = Em::new(4).family("poisson").iterations(1).truncated(Truncation::new(4));
+    em.run(&counted).unwrap();
+    // all patches to start from, and those that cover the image; one read for each of their 64 pixels would be 1,600 more
+    let reads = counted.reads.into_inner();
+    assert!(reads <= patches.n() + 100, "{reads} reads of {} patches", patches.n());
 }

@@ -1,7 +1,7 @@
 //! The E-step behind one seam: posteriors over all states, or truncated ones.
 //!
 //! $$ q^{(n)}(\vec s) = p(\vec s | \vec y^{(n)}, \Theta) \qquad\text{or}\qquad q^{(n)}(\vec s) \propto p(\vec y^{(n)}, \vec s | \Theta) \text{ on } \mathcal K^{(n)} $$
-//! (Eqns. 23 and 41). The loop asks for moments and never for the states that they come from.
+//! (Algorithm 1 and Eqn. 41). The loop asks for moments and never for the states that they come from.
 
 use std::ops::Range;
 

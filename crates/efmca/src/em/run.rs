@@ -122,7 +122,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// The E-step (Eqns. 23 and 41) and the M-step (Eqns. 40 and 47), over all rows or part by part.
+    /// The E-step (Eqn. 41 if posteriors are truncated) and the M-step (Eqns. 38-40 and 47), over all rows or part by part.
     fn em_step(&mut self, m_step: &MStep<'_>, beta: f64) -> Result<(Model, Moments, Effort)> {
         let (guard, repeats) = (self.em.guarded(), self.em.repeats);
         if self.em.batches > 1 && self.posteriors.sets().is_some() {

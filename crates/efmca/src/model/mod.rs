@@ -24,12 +24,14 @@ pub(crate) use data::{RowRange, RowReader};
 pub use data::{Data, Geometry, Patches};
 pub use inference::{Inference, LARGEST_EXACT_H};
 pub use sample::Sample;
-pub use statistics::Statistics;
+pub(crate) use statistics::Statistics;
 pub(crate) use superpose::{Shares, Superposer};
 pub use superposition::Superposition;
+#[doc(hidden)]
 pub use tables::Tables;
 pub use tensors::Tensor;
 pub use weighted::Weighted;
+#[doc(hidden)]
 pub use winners::WinnerOrder;
 
 use ndarray::{Array1, Array2};

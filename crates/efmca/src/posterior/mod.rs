@@ -11,11 +11,13 @@ mod states;
 pub mod truncated;
 
 pub use crate::model::LARGEST_EXACT_H;
-pub use exact::{Exact, StateSums};
+#[doc(hidden)]
+pub use exact::Exact;
+pub(crate) use exact::StateSums;
 pub use infer::{Encoding, TruncatedPosterior};
 pub use moments::Moments;
 pub(crate) use responsibilities::Responsibilities;
-pub use states::States;
+pub(crate) use states::States;
 pub(crate) use truncated::{Observed, Truncated};
 pub use truncated::{Precision, Sets, Truncation};
 
