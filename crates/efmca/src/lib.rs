@@ -59,6 +59,8 @@ mod error;
 pub mod family;
 mod hash;
 pub mod model;
+#[doc = include_str!("paper.md")]
+pub mod paper {}
 pub mod posterior;
 mod special;
 pub mod tasks;
