@@ -146,14 +146,14 @@ impl Candidate {
         let given: Vec<(&str, &str)> =
             rest.split(',').filter_map(|part| part.split_once('=')).map(|(k, v)| (k.trim(), v.trim())).collect();
         let mut candidate = Candidate { spec: inner.clone(), unknown: Vec::new(), read: 0 };
-        for known in described.known {
+        for known in described.fixed {
             match given.iter().find(|(key, _)| *key == known.key) {
                 Some((_, value)) if *value != "?" => candidate.spec = with_known(&candidate.spec, known.key, value),
                 None if !known.required => {}
                 _ => candidate.look_for(known.key, known.search, values)?,
             }
         }
-        let unknown_key = given.iter().find(|(key, _)| !described.known.iter().any(|known| known.key == *key));
+        let unknown_key = given.iter().find(|(key, _)| !described.fixed.iter().any(|known| known.key == *key));
         if unknown_key.is_some() || rest.split(',').any(|part| !part.trim().is_empty() && !part.contains('=')) {
             family(spec)?; // says what is wrong with it
         }
@@ -179,7 +179,7 @@ impl Candidate {
                 self.read += 1;
             }
             Search::Range(range) => self.unknown.push(bounds(range(&values.summary), false)),
-            Search::Whole(range) => self.unknown.push(bounds(range(&values.summary), true)),
+            Search::Integer(range) => self.unknown.push(bounds(range(&values.summary), true)),
         }
         Ok(())
     }
@@ -267,7 +267,7 @@ fn specs(entry: &Entry) -> Vec<String> {
     if entry.name == "hurdle" {
         // all that may stand above zeros; two parameters of it to be found would be too many
         let fits = |inner: &&Entry| {
-            let required = inner.known.iter().filter(|known| known.required).count();
+            let required = inner.fixed.iter().filter(|known| known.required).count();
             let example = inner.examples.first().map(|example| family(&format!("hurdle-{example}")));
             inner.name != "hurdle" && required < 2 && example.is_some_and(|example| example.is_ok())
         };
@@ -275,7 +275,7 @@ fn specs(entry: &Entry) -> Vec<String> {
         // `hurdle-poisson` is the shorter name of the same family
         return above.filter(|spec| spec != "zero-truncated-poisson").map(|spec| format!("hurdle-{spec}")).collect();
     }
-    let optional = entry.known.iter().filter(|known| !known.required && !matches!(known.search, Search::No));
+    let optional = entry.fixed.iter().filter(|known| !known.required && !matches!(known.search, Search::No));
     std::iter::once(entry.name.to_string())
         .chain(optional.map(|known| format!("{}:{}=?", entry.name, known.key)))
         .collect()
@@ -319,7 +319,7 @@ mod tests {
         assert_eq!(name("gamma:k=?").unwrap(), "gamma:k=?");
         assert_eq!(name("hurdle-weibull").unwrap(), "hurdle-weibull:k=?");
         assert!(name("gama").unwrap_err().to_string().contains("did you mean"));
-        assert!(name("gamma:q=1").unwrap_err().to_string().contains("no known parameter"));
+        assert!(name("gamma:q=1").unwrap_err().to_string().contains("no fixed parameter"));
     }
 
     #[test]
