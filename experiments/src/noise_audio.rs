@@ -92,7 +92,8 @@ pub(crate) fn run(settings: &Settings, out: &Path) -> Done<()> {
         let pixels = amplitudes.insert_axis(Axis(0)).insert_axis(Axis(3));
         let source =
             Source::Images { pixels: pixels.view(), patch: (settings.patch, settings.patch), stride: settings.stride };
-        let noise = NoiseType::new(settings.components).restarts(settings.restarts).iterations(settings.iterations);
+        let noise =
+            NoiseType::new().causes(settings.components).restarts(settings.restarts).iterations(settings.iterations);
         let ranking = noise.seed(settings.seed).families(settings.families.iter().cloned()).run(source)?;
         let ranked: Vec<Ranked> = ranking
             .ranked
@@ -101,8 +102,8 @@ pub(crate) fn run(settings: &Settings, out: &Path) -> Done<()> {
                 family: one.family.spec(),
                 bound: one.bound,
                 held_out: one.held_out,
-                behind: one.behind,
-                error: one.error,
+                behind: one.behind.mean,
+                error: one.behind.error,
                 tied: one.tied,
             })
             .collect();

@@ -107,8 +107,8 @@ struct Cell {
 fn matched(ranked: &[Ranked], right: &str) -> Option<(f64, f64)> {
     // all are measured against the first of the ranking
     match ranked.iter().position(|one| one.family.spec() == right)? {
-        0 => ranked.get(1)?.matched,
-        other => ranked[other].matched.map(|(behind, error)| (-behind, error)),
+        0 => ranked.get(1)?.matched.map(|one| (one.mean, one.error)),
+        other => ranked[other].matched.map(|one| (-one.mean, one.error)),
     }
 }
 
@@ -150,10 +150,10 @@ fn cell(settings: &Settings, noise: &'static str, image: &str) -> Done<Cell> {
     let pixels = noisy(&clean, noise, settings)?.insert_axis(Axis(0)).insert_axis(Axis(3));
     let patch = (settings.patch, settings.patch);
     let source = Source::Images { pixels: pixels.view(), patch, stride: settings.stride };
-    let noise_type = NoiseType::new(settings.components).families(FAMILIES).restarts(settings.runs);
+    let noise_type = NoiseType::new().causes(settings.components).families(FAMILIES).restarts(settings.runs);
     let noise_type = noise_type
         .iterations(settings.iterations)
-        .hidden(settings.hidden)
+        .held_out(settings.hidden)
         .seed(settings.seed)
         .same_posteriors(settings.same_posteriors);
     let ranking = noise_type.run(source)?;
@@ -164,7 +164,7 @@ fn cell(settings: &Settings, noise: &'static str, image: &str) -> Done<Cell> {
         })
     };
     let (bounds, hidden) = (of(&|one| one.bound), of(&|one| one.held_out));
-    let (behind, errors) = (of(&|one| one.behind), of(&|one| one.error));
+    let (behind, errors) = (of(&|one| one.behind.mean), of(&|one| one.behind.error));
     let highest = |values: &[f64; 3]| FAMILIES[(0..3).max_by(|a, b| values[*a].total_cmp(&values[*b])).unwrap_or(0)];
     let right = FAMILIES.iter().position(|family| *family == noise).unwrap_or(0);
     let other = (0..3).filter(|index| *index != right).max_by(|a, b| hidden[*a].total_cmp(&hidden[*b])).unwrap_or(0);

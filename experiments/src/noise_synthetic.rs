@@ -133,7 +133,7 @@ fn named_instead(source: &SharedFamily, spec: &str, settings: &Settings, number:
     let mut rng = ChaCha8Rng::seed_from_u64(settings.seed + number);
     let truth = draw(source, settings, &mut rng)?;
     let y = truth.sample(settings.rows, settings.seed + number).y;
-    let noise = NoiseType::new(settings.components).restarts(settings.restarts).seed(number);
+    let noise = NoiseType::new().causes(settings.components).restarts(settings.restarts).seed(number);
     let ranking = noise.run(Source::Table(y.view()))?;
     let found = ranking.best().family.spec();
     Ok((!right(&found, spec)).then(|| describe(&ranking, &found, spec)))
@@ -145,8 +145,8 @@ fn describe(ranking: &Ranking, found: &str, truth: &str) -> String {
         Some(one) => format!(
             "{found} ({} behind by {:.4} ± {:.4} nats an entry{}, BIC {:.3} against {:.3})",
             one.family.spec(),
-            one.behind - ranking.best().behind,
-            one.error,
+            one.behind.mean - ranking.best().behind.mean,
+            one.behind.error,
             if one.tied { ", tied" } else { "" },
             one.bic.unwrap_or(f64::NAN),
             ranking.best().bic.unwrap_or(f64::NAN)

@@ -66,6 +66,7 @@ pub use em::{Checkpoint, Em, Fingerprint, Fit, Held, Hold, Init, Schedule};
 pub use error::{Error, Result};
 pub use model::{Background, Model, Patches, Superposition};
 pub use posterior::Truncation;
+pub use tasks::Causes;
 
 /// The Rust code of the README and the guides is tested with the documentation.
 #[cfg(doctest)]
