@@ -6,7 +6,7 @@ use efmca::em::{Init, StopReason};
 use efmca::family::{SharedFamily, family, from_conventional};
 use efmca::tasks::noise::{Kind, NoiseType, Source, TableFamilies, TableNoise};
 use efmca::tasks::select::CauseSearch;
-use efmca::{Background, Em, Model};
+use efmca::{Background, Causes, Em, Model};
 use ndarray::{Array2, Array4, array};
 
 /// A model of two causes over eight columns; `strong` and `weak` are conventional parameters.
@@ -198,6 +198,58 @@ fn the_number_of_causes_is_found() {
     assert_eq!(choice.trials.iter().map(|one| one.h).collect::<Vec<_>>(), [3, 6, 12]);
     assert_eq!((choice.best().h, choice.best_by_bic()), (6, 6));
     assert!(CauseSearch::new("poisson").causes([0]).run(Source::Table(y.view())).is_err());
+}
+
+#[test]
+fn families_are_ranked_with_as_many_causes_as_the_data_say() {
+    let truth = efmca::bars::model(family("poisson").unwrap(), 3, &[20.0], &[1.0], 0.2).unwrap();
+    let y = truth.sample(600, 7).y;
+    let source = Source::Table(y.view());
+    let noise = NoiseType::new().families(["poisson", "geometric"]).restarts(1).iterations(30);
+    let auto = noise.clone().causes(Causes::Auto).run(source).unwrap();
+    // 600 rows are enough for the 8 causes of a table; 6 bars need 8 of 2, 4, 8 and 16
+    let choice = auto.choice.as_ref().unwrap();
+    assert_eq!((auto.causes, choice.best().h), (choice.best().h, 8));
+    let suitable = noise.clone().run(source).unwrap();
+    assert_eq!((suitable.causes, suitable.choice.is_none()), (8, true));
+    // the number that is chosen is the one to begin with, so that the ranking is the same
+    assert_eq!(auto.best().held_out.to_bits(), suitable.best().held_out.to_bits());
+    // 100 rows begin with 5 causes; what is chosen is ranked again as if it had been given
+    let few = y.slice(ndarray::s![..100, ..]);
+    let auto = noise.clone().causes(Causes::Auto).run(Source::Table(few)).unwrap();
+    assert_ne!(auto.causes, 5);
+    let given = noise.causes(auto.causes).run(Source::Table(few)).unwrap();
+    assert_eq!(auto.best().held_out.to_bits(), given.best().held_out.to_bits());
+    // the same for a family for each column
+    let columns = TableNoise::new().iterations(20);
+    let auto = columns.clone().causes(Causes::Auto).run(few).unwrap();
+    let given = columns.causes(auto.choice.as_ref().unwrap().best().h).run(few).unwrap();
+    assert_eq!(auto.held_out.to_bits(), given.held_out.to_bits());
+}
+
+#[test]
+fn a_search_for_causes_that_is_stopped_leaves_the_first_ranking() {
+    let y = model("exponential", &[0.2], &[2.0]).sample(300, 8).y;
+    let noise = NoiseType::new().families(["exponential", "rayleigh"]).restarts(1).iterations(10).causes(Causes::Auto);
+    let mut stage = String::new();
+    let ranking = noise.run_observed(Source::Table(y.view()), &mut |progress| {
+        stage = progress.stage.to_owned();
+        if stage.ends_with("causes") { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    assert_eq!(stage, "2 causes");
+    let ranking = ranking.unwrap();
+    assert!(ranking.choice.is_none() && ranking.causes == 8 && ranking.ranked.len() == 2);
+}
+
+#[test]
+fn wrong_settings_are_found_without_data() {
+    assert!(NoiseType::new().check().is_ok() && TableNoise::new().check().is_ok());
+    assert!(NoiseType::new().held_out(0.9).check().unwrap_err().to_string().contains("held-out share"));
+    assert!(NoiseType::new().restarts(0).check().is_err() && NoiseType::new().causes(0).check().is_err());
+    assert!(NoiseType::new().families(["gama"]).check().unwrap_err().to_string().contains("did you mean `gamma`"));
+    assert!(NoiseType::new().families(["gamma:k=?", "weibull"]).check().is_ok());
+    assert!(TableNoise::new().fix(0, "gama").check().is_err());
+    assert!(CauseSearch::new("gama").check().is_err() && CauseSearch::new("gamma").causes([2, 0]).check().is_err());
 }
 
 #[test]

@@ -70,12 +70,12 @@ impl Ranking {
         // Patches are many beside the pixels of an image, so that causes explain noise, too, and the bound is highest for families
         // that suit what is left. No cause explains held-out pixels.
         let by_bic = split.overlap <= 1.0;
-        let mut ranked: Vec<Ranked> = trials.iter().map(|trial| describe(trial, kind, split, best)).collect();
+        let described: Vec<Ranked> = trials.iter().map(|trial| describe(trial, kind, split, best)).collect();
         let standings: Vec<ties::Standing> =
-            ranked.iter().zip(trials).map(|(one, trial)| standing(one, trial, split)).collect();
+            described.iter().zip(trials).map(|(one, trial)| standing(one, trial, split)).collect();
         let order = if by_bic { ties::order_by_bic(&standings) } else { ties::order_by_held_out(&standings) };
-        let mut placed: Vec<Option<Ranked>> = ranked.drain(..).map(Some).collect();
-        let ranked = order.iter().filter_map(|place| placed[*place].take()).collect();
+        let mut described: Vec<Option<Ranked>> = described.into_iter().map(Some).collect();
+        let ranked = order.iter().filter_map(|place| described[*place].take()).collect();
         Ranking { ranked, refused, kind, entries: best.best.scores.entries, causes, choice: None, by_bic }
     }
 
