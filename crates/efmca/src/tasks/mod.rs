@@ -15,7 +15,7 @@ pub mod select;
 mod start;
 mod suitable;
 pub mod table;
-mod watched;
+mod watch;
 
 pub use causes::Causes;
 pub use held_out::{Difference, Source};

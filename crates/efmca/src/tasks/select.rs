@@ -160,7 +160,7 @@ impl CauseSearch {
     ///
     /// # Errors
     ///
-    /// What [`check`](CauseSearch::check) finds, and what is wrong with the data: its size, values that a family cannot have,
+    /// The errors of [`check`](CauseSearch::check), and what is wrong with the data: its size, values that a family cannot have,
     /// columns without any value.
     pub fn run(&self, source: Source<'_>) -> Result<CauseChoice> {
         self.run_observed(source, &mut unobserved)

@@ -1,4 +1,4 @@
-//! What held-out entries cannot tell apart, and in which order ties stand.
+//! Ties: differences that held-out entries cannot tell from none, and the order of candidates that tie.
 //!
 //! Two rules share this file. Families tie unless the difference is sure and is evidence; of numbers of causes within one
 //! standard error the smallest is taken, which is the usual rule for a size that is chosen by cross-validation.
@@ -49,10 +49,8 @@ pub(crate) struct Standing {
 /// The order of candidates, as places in `standings`: ties first, by the criterion and the simplest of those that it hardly tells
 /// apart in front; then all others, by held-out entries.
 pub(crate) fn order_by_bic(standings: &[Standing]) -> Vec<usize> {
-    let mut order = sorted(standings, |one| match one.tied {
-        true => -one.bic.unwrap_or(f64::NEG_INFINITY),
-        false => -one.held_out,
-    });
+    let criterion = |one: &Standing| one.bic.unwrap_or(f64::NEG_INFINITY);
+    let mut order = sorted(standings, |one| if one.tied { -criterion(one) } else { -one.held_out });
     simplest_first(standings, &mut order);
     order
 }

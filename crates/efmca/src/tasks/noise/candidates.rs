@@ -275,9 +275,11 @@ const CONSTANT: [&str; 4] = ["bernoulli", "poisson", "exponential", "gaussian:va
 
 /// The candidate for values that are all equal; `None` if they are not.
 pub(crate) fn for_one_value(values: &Values) -> Option<Candidate> {
-    let possible =
-        |spec: &&str| Candidate::parse(spec, values).ok().filter(|candidate| candidate.possible(values).is_ok());
-    CONSTANT.iter().filter(|_| values.constant()).find_map(|spec| possible(&spec))
+    if !values.constant() {
+        return None;
+    }
+    let candidates = CONSTANT.iter().filter_map(|spec| Candidate::parse(spec, values).ok());
+    candidates.into_iter().find(|candidate| candidate.possible(values).is_ok())
 }
 
 /// All families of the registry: those that can have produced these values, and those that cannot with the reason.

@@ -1,4 +1,4 @@
-//! What noise is this? Families ranked by how well they predict entries that training did not see (paper, Sec. 7.2.2).
+//! Noise types: families ranked by how well they predict entries that training did not see (paper, Sec. 7.2.2).
 //!
 //! The paper compares the bounds of models with the same number of parameters. That is not enough for all families: here a
 //! part of the entries is held out, and families are compared by the probability that the trained model gives to each

@@ -118,7 +118,7 @@ impl NoiseType {
     ///
     /// # Errors
     ///
-    /// What [`check`](NoiseType::check) finds; data without values or with equal ones; [`Error::Setting`] with all reasons if no
+    /// The errors of [`check`](NoiseType::check); data without values or with equal ones; [`Error::Setting`] with all reasons if no
     /// family can have produced the data.
     pub fn run(&self, source: Source<'_>) -> Result<Ranking> {
         self.run_observed(source, &mut unobserved)
@@ -157,9 +157,10 @@ impl NoiseType {
         let mut trials = Trials::new(&trainer, candidates.len(), observer);
         let mut flow = trials.first_look(candidates, &mut refused);
         if trials.found.is_empty() {
-            return Err(match flow.is_break() {
-                true => Error::Stopped { what: "a family was trained".into() },
-                false => no_family("none could be trained", &refused),
+            return Err(if flow.is_break() {
+                Error::Stopped { what: "a family was trained".into() }
+            } else {
+                no_family("none could be trained", &refused)
             });
         }
         if flow.is_continue() {

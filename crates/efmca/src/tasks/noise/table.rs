@@ -21,7 +21,7 @@ use crate::model::{Data, Model, Tables};
 use crate::tasks::causes::Causes;
 use crate::tasks::held_out::{Comparison, Difference, Responsibilities, Source, rows_of};
 use crate::tasks::select::CauseChoice;
-use crate::tasks::watched::Watched;
+use crate::tasks::watch::Watch;
 
 /// Sweeps over all columns, at the most.
 const SWEEPS: usize = 3;
@@ -166,7 +166,7 @@ impl TableNoise {
     ///
     /// # Errors
     ///
-    /// What [`check`](TableNoise::check) finds; columns that do not exist or have no value; values that a fixed family cannot have.
+    /// The errors of [`check`](TableNoise::check); columns that do not exist or have no value; values that a fixed family cannot have.
     pub fn run(&self, table: ArrayView2<'_, f64>) -> Result<TableFamilies> {
         self.run_observed(table, &mut unobserved)
     }
@@ -198,7 +198,7 @@ impl TableNoise {
         let mut slots: Vec<Slot> =
             (0..table.ncols()).map(|d| Slot::new(rows, d, self.fixed_family(d))).collect::<Result<_>>()?;
         let total = (SWEEPS + 1) * (slots.len() + 1) + 1;
-        let mut steps = Steps { watched: Watched::new(observer), done: 0, total };
+        let mut steps = Steps { watch: Watch::new(observer), done: 0, total };
         // by itself, before there is a model
         let by_itself = |d: usize, slot: &Slot| ColumnMixture::by_itself(rows, d, slot.kind);
         if sweep(&mut slots, &mut |stage, columns| steps.tell(stage, columns), by_itself) < slots.len() {
@@ -207,7 +207,7 @@ impl TableNoise {
         let mut model = self.train(causes, &slots, &*split.seen, None, &mut steps)?.model;
         steps.tell_of_training("families of single columns");
         let mut sweeps = 0;
-        while sweeps < SWEEPS && !steps.watched.stopped() {
+        while sweeps < SWEEPS && !steps.watch.stopped() {
             sweeps += 1;
             let (responsibilities, tables) = (Responsibilities::new(&model, &*split.seen)?, Tables::new(&model));
             let before: Vec<String> = slots.iter().map(|slot| slot.family.spec()).collect();
@@ -216,7 +216,7 @@ impl TableNoise {
                 ColumnMixture::given_others(rows, d, slot.kind, of_column, &model, &tables)
             });
             // the last training has the families that were found until then
-            if steps.watched.stopped() {
+            if steps.watch.stopped() {
                 break;
             }
             let changed = slots.iter().zip(&before).filter(|(slot, before)| !same_name(&slot.family, before)).count();
@@ -272,7 +272,7 @@ pub(crate) fn check_columns(given: &[(usize, FamilySpec)], columns: usize) -> Re
 
 /// Columns and trainings that are done.
 struct Steps<'a, 'b> {
-    watched: Watched<'a, 'b>,
+    watch: Watch<'a, 'b>,
     done: usize,
     total: usize,
 }
@@ -281,10 +281,10 @@ impl Steps<'_, '_> {
     /// `steps` more are done.
     fn tell(&mut self, stage: &str, steps: usize) -> ControlFlow<()> {
         self.done += steps;
-        self.watched.see(&Progress::of_stage(stage, self.done, self.total))
+        self.watch.see(&Progress::of_stage(stage, self.done, self.total))
     }
 
-    /// A training is done; whether to continue is asked from `watched`.
+    /// A training is done; whether to continue is asked from `watch`.
     fn tell_of_training(&mut self, stage: &str) {
         let _ = self.tell(stage, 1);
     }

@@ -62,7 +62,7 @@ pub(super) enum Look {
 pub(super) struct Trial {
     pub(super) candidate: Candidate,
     /// The training with the highest bound.
-    pub(super) best: Trained,
+    pub(super) best: TrainedFamily,
     /// The score of a held-out entry in all trainings.
     pub(super) held_out: Vec<f64>,
     /// The bound of a row in all trainings.
@@ -70,7 +70,7 @@ pub(super) struct Trial {
 }
 
 /// One training of a family.
-pub(super) struct Trained {
+pub(super) struct TrainedFamily {
     pub(super) family: SharedFamily,
     pub(super) fit: Fit,
     pub(super) scores: Scores,
@@ -108,7 +108,7 @@ struct Contender {
 
 /// The leading trial when its posteriors were last given to the others.
 #[derive(Debug, Clone, Copy)]
-struct Shared {
+struct LastSharing {
     index: usize,
     /// Its score before it was trained again.
     held_out: f64,
@@ -139,7 +139,7 @@ impl<'a, 'd, 'o> Trials<'a, 'd, 'o> {
     /// the leading family until it stays in the lead: then no family is ahead because it had luck with its start.
     pub(super) fn try_again(&mut self) -> ControlFlow<()> {
         let restarts = self.trainer.comparison.restarts;
-        let mut shared: Option<Shared> = None;
+        let mut shared: Option<LastSharing> = None;
         for round in 0..restarts + TUNED.sharing_rounds {
             let sharing = round == 0 || round >= restarts;
             let Some(first) = leading(&self.found) else { return ControlFlow::Continue(()) };
@@ -171,15 +171,15 @@ impl<'a, 'd, 'o> Trials<'a, 'd, 'o> {
                 }
                 self.one_more(&candidate.name())?;
                 if sharing && index == first {
-                    shared = Some(Shared { index, held_out, bound: self.found[first].best.fit.bound });
+                    shared = Some(LastSharing { index, held_out, bound: self.found[first].best.fit.bound });
                 }
             }
         }
         ControlFlow::Continue(())
     }
 
-    /// The trials that are not far behind the trial `first`, by which it leads before the others follow: or they would win by more
-    /// iterations. `risen` is added to what is far.
+    /// The trials that are not far behind the trial `first`, which comes first among them: it is trained before the others follow it,
+    /// or they would win by more iterations. `risen` is added to the distance that is far.
     fn contenders(&self, first: usize, risen: f64) -> Vec<Contender> {
         let contender = |index: usize| {
             let lead = self.found[first].best.scores.lead(&self.found[index].best.scores);
@@ -198,7 +198,7 @@ impl<'a, 'd, 'o> Trials<'a, 'd, 'o> {
         look: Look,
         training: usize,
         from: Option<&Model>,
-    ) -> Result<Option<Trained>> {
+    ) -> Result<Option<TrainedFamily>> {
         let (name, done, total) = (candidate.name(), self.done, self.total);
         let mut observer = |_: &Progress<'_>| (self.observer)(&Progress::of_stage(&name, done, total));
         self.trainer.train(candidate, look, training, from, &mut observer)
@@ -232,7 +232,7 @@ impl Trainer<'_, '_> {
         training: usize,
         from: Option<&Model>,
         observer: &mut Observer<'_>,
-    ) -> Result<Option<Trained>> {
+    ) -> Result<Option<TrainedFamily>> {
         let (iterations, at) = match look {
             Look::First => (self.comparison.iterations.div_ceil(TUNED.first_look), 0),
             Look::Full => (self.comparison.iterations, 1),
@@ -271,18 +271,18 @@ impl Trainer<'_, '_> {
             return Ok(None);
         }
         let scores = self.split.scores(&fit, self.integer)?;
-        Ok(Some(Trained { family, fit, scores }))
+        Ok(Some(TrainedFamily { family, fit, scores }))
     }
 }
 
 impl Trial {
-    fn new(candidate: Candidate, trained: Trained) -> Trial {
+    fn new(candidate: Candidate, trained: TrainedFamily) -> Trial {
         let bounds = vec![trained.fit.bound / trained.fit.weight];
         Trial { candidate, held_out: vec![trained.scores.mean()], bounds, best: trained }
     }
 
     /// Adds a training, which is the best if its bound is higher: held-out entries must not choose among starts.
-    fn add(&mut self, trained: Trained) {
+    fn add(&mut self, trained: TrainedFamily) {
         self.held_out.push(trained.scores.mean());
         self.bounds.push(trained.fit.bound / trained.fit.weight);
         if trained.fit.bound > self.best.fit.bound {

@@ -6,7 +6,7 @@ use crate::family::SharedFamily;
 use crate::tasks::causes::Causes;
 use crate::tasks::held_out::{Comparison, Source};
 use crate::tasks::select::{CauseChoice, CauseSearch};
-use crate::tasks::watched::Watched;
+use crate::tasks::watch::Watch;
 
 /// Finds with as many causes as `causes` says. With [`Causes::Auto`] this is a number that suits the size of the data; with the
 /// `families` of what was found the number is chosen that predicts best, and if it is another one, `find` is called again.
@@ -20,22 +20,22 @@ pub(super) fn with_causes<T>(
     find: impl Fn(usize, &mut Observer<'_>) -> Result<T>,
     families: impl Fn(&T) -> Vec<SharedFamily>,
 ) -> Result<(T, Option<CauseChoice>)> {
-    let mut watched = Watched::new(observer);
+    let mut watch = Watch::new(observer);
     let first = causes.without_search(&source);
-    let found = find(first, &mut |progress| watched.see(progress))?;
-    if causes != Causes::Auto || watched.stopped() {
+    let found = find(first, &mut |progress| watch.see(progress))?;
+    if causes != Causes::Auto || watch.stopped() {
         return Ok((found, None));
     }
     let search = CauseSearch::like(comparison, &families(&found));
-    let choice = match search.run_observed(source, &mut |progress| watched.see(progress)) {
+    let choice = match search.run_observed(source, &mut |progress| watch.see(progress)) {
         Err(Error::Stopped { .. }) => return Ok((found, None)),
         choice => choice?,
     };
     let chosen = choice.best().h;
-    if chosen == first || watched.stopped() {
+    if chosen == first || watch.stopped() {
         return Ok((found, Some(choice)));
     }
-    match find(chosen, &mut |progress| watched.see(progress)) {
+    match find(chosen, &mut |progress| watch.see(progress)) {
         Err(Error::Stopped { .. }) => Ok((found, Some(choice))),
         again => Ok((again?, Some(choice))),
     }

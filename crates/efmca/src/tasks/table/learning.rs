@@ -12,7 +12,7 @@ use crate::tasks::causes::{Causes, PER_COLUMN};
 use crate::tasks::held_out::Source;
 use crate::tasks::noise::{Candidate, TableFamilies, TableNoise, Values, check_column, check_columns, for_one_value};
 use crate::tasks::select::CauseSearch;
-use crate::tasks::watched::Watched;
+use crate::tasks::watch::Watch;
 
 /// Iterations of the trainings that find families and choose the number of causes, at the most.
 const SHORT: usize = 60;
@@ -44,12 +44,12 @@ pub(super) fn learn(
     table: ArrayView2<'_, f64>,
     observer: &mut Observer<'_>,
 ) -> Result<LearnedTable> {
-    let mut watched = Watched::new(observer);
-    let families = settings.families(table, &mut watched)?;
-    let causes = settings.number_of_causes(table, &families, &mut watched)?;
-    let fit = settings.train(table, &families, &causes, &mut watched)?;
+    let mut watch = Watch::new(observer);
+    let families = settings.families(table, &mut watch)?;
+    let causes = settings.number_of_causes(table, &families, &mut watch)?;
+    let fit = settings.train(table, &families, &causes, &mut watch)?;
     let Families { all, origins, .. } = families;
-    Ok(LearnedTable { fit, families: all, origins, causes: causes.origin, stopped: watched.stopped() })
+    Ok(LearnedTable { fit, families: all, origins, causes: causes.origin, stopped: watch.stopped() })
 }
 
 impl TableLearner {
@@ -73,7 +73,7 @@ impl TableLearner {
     }
 
     /// The families of all columns: found, where one at least is not given completely.
-    fn families(&self, table: ArrayView2<'_, f64>, watched: &mut Watched<'_, '_>) -> Result<Families> {
+    fn families(&self, table: ArrayView2<'_, f64>, watch: &mut Watch<'_, '_>) -> Result<Families> {
         if table.is_empty() {
             return Err(Error::EmptyData { rows: table.nrows(), columns: table.ncols() });
         }
@@ -95,13 +95,13 @@ impl TableLearner {
         let search = TableNoise::new().causes(self.first_causes(table)).iterations(self.short()).seed(self.seed);
         let given = specs.iter().enumerate().filter_map(|(d, spec)| Some((d, spec.clone()?)));
         let search = given.fold(search, |search, (d, spec)| search.fix(d, spec));
-        let found = search.run_observed(table, &mut |progress| watched.see(progress))?;
+        let found = search.run_observed(table, &mut |progress| watch.see(progress))?;
         let all = found.families();
         let TableFamilies { columns, fit, .. } = found;
-        let origins = columns.into_iter().enumerate().map(|(d, column)| match column.fixed {
-            true => origin(d),
-            false => FamilyOrigin::Found(Box::new(column)),
-        });
+        let origins = columns
+            .into_iter()
+            .enumerate()
+            .map(|(d, column)| if column.fixed { origin(d) } else { FamilyOrigin::Found(Box::new(column)) });
         Ok(Families { all, origins: origins.collect(), fit: Some(fit) })
     }
 
@@ -110,7 +110,7 @@ impl TableLearner {
         &self,
         table: ArrayView2<'_, f64>,
         families: &Families,
-        watched: &mut Watched<'_, '_>,
+        watch: &mut Watch<'_, '_>,
     ) -> Result<CauseNumber> {
         // if the work was stopped, the number with which families were found will do
         let before = families.fit.as_ref().map(|fit| fit.model.h());
@@ -120,11 +120,11 @@ impl TableLearner {
             (Causes::Suitable, _) => {
                 return Ok(CauseNumber { h: self.first_causes(table), origin: CauseOrigin::Suitable });
             }
-            (Causes::Auto, Some(h)) if watched.stopped() => return Ok(stopped(h)),
+            (Causes::Auto, Some(h)) if watch.stopped() => return Ok(stopped(h)),
             (Causes::Auto, _) => {}
         }
         let search = CauseSearch::with_families(&families.all).iterations(self.short()).seed(self.seed);
-        match (search.run_observed(Source::Table(table), &mut |progress| watched.see(progress)), before) {
+        match (search.run_observed(Source::Table(table), &mut |progress| watch.see(progress)), before) {
             (Err(Error::Stopped { .. }), Some(h)) => Ok(stopped(h)),
             (choice, _) => {
                 let choice = choice?;
@@ -139,7 +139,7 @@ impl TableLearner {
         table: ArrayView2<'_, f64>,
         families: &Families,
         causes: &CauseNumber,
-        watched: &mut Watched<'_, '_>,
+        watch: &mut Watch<'_, '_>,
     ) -> Result<Fit> {
         let mut em = Em::new(causes.h).families(&families.all).iterations(self.iterations).seed(self.seed);
         em = em.pseudo_count(PSEUDO_COUNT).starts(self.starts);
@@ -148,7 +148,7 @@ impl TableLearner {
             em = em.truncated(Truncation::new(states));
         }
         let before = families.fit.as_ref().filter(|fit| fit.model.h() == causes.h);
-        if watched.stopped() {
+        if watch.stopped() {
             let chosen = match &causes.origin {
                 CauseOrigin::Chosen(choice) => Some(&choice.best().model),
                 _ => None,
@@ -159,7 +159,7 @@ impl TableLearner {
                 em = em.init(Init::Model(Box::new(model.clone()))).starts(1);
             }
         }
-        let fit = em.run_observed(&table, &mut |progress| watched.see(progress))?;
+        let fit = em.run_observed(&table, &mut |progress| watch.see(progress))?;
         // the search for families had starts of its own
         match before {
             Some(before) if before.bound > fit.bound => Ok(before.clone()),

@@ -128,7 +128,7 @@ impl TableLearner {
     ///
     /// # Errors
     ///
-    /// What [`check`](TableLearner::check) finds; columns that do not exist or have no value; values that a given family cannot
+    /// The errors of [`check`](TableLearner::check); columns that do not exist or have no value; values that a given family cannot
     /// have. All of these come before the first training.
     pub fn run(&self, table: ArrayView2<'_, f64>) -> Result<LearnedTable> {
         self.run_observed(table, &mut unobserved)

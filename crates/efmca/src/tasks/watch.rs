@@ -5,14 +5,14 @@ use std::ops::ControlFlow;
 use crate::em::{Observer, Progress};
 
 /// An observer that remembers whether it asked to stop, and is not asked again after that.
-pub(super) struct Watched<'a, 'b> {
+pub(super) struct Watch<'a, 'b> {
     observer: &'a mut Observer<'b>,
     stopped: bool,
 }
 
-impl<'a, 'b> Watched<'a, 'b> {
-    pub(super) fn new(observer: &'a mut Observer<'b>) -> Watched<'a, 'b> {
-        Watched { observer, stopped: false }
+impl<'a, 'b> Watch<'a, 'b> {
+    pub(super) fn new(observer: &'a mut Observer<'b>) -> Watch<'a, 'b> {
+        Watch { observer, stopped: false }
     }
 
     /// Whether the observer asked to stop.
