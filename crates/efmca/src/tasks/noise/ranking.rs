@@ -110,7 +110,7 @@ impl Ranking {
         let lead = next.map(|next| {
             let (behind, error) = (next.behind.mean - best.behind.mean, next.behind.error);
             format!(
-                "the next, {}, gives a hidden value {:.3} times less probability on average ({:.1} standard errors)",
+                "the next, {}, gives a held-out value {:.3} times less probability on average ({:.1} standard errors)",
                 next.family.spec(),
                 behind.exp(),
                 behind / error.max(1e-12)
@@ -124,7 +124,7 @@ impl Ranking {
                 let why = if self.by_bic {
                     "has the best Bayesian information criterion, or needs fewer parameters for the same"
                 } else {
-                    "foretells hidden pixels best"
+                    "predicts held-out pixels best"
                 };
                 text += &format!(
                     ". The data cannot tell it from {}: the difference is within what chance and the starts make, and {name} {why}.",
