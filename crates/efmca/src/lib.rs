@@ -70,6 +70,7 @@ pub use error::{Error, Result};
 pub use family::{FamilySpec, SharedFamily};
 pub use model::{Background, Data, Inference, Model, Patches, Superposition, Weighted};
 pub use posterior::{Encoding, Truncation};
+pub use tasks::Causes;
 
 /// What the tests and benchmarks of this workspace look at. No promise is made about it.
 #[doc(hidden)]

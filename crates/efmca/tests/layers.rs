@@ -4,15 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// The rooms from the ground up. A room may use itself and what is below it; what stands in one line does not matter to each other.
-const LINE: [&[&str]; 7] = [
-    &["error", "hash", "special"],
-    &["dual"],
-    &["family"],
-    &["model"],
-    &["posterior", "bars"],
-    &["em"],
-    &["tasks"],
-];
+const LINE: [&[&str]; 7] =
+    [&["error", "hash", "special"], &["dual"], &["family"], &["model"], &["posterior", "bars"], &["em"], &["tasks"]];
 
 fn level(room: &str) -> Option<usize> {
     LINE.iter().position(|rooms| rooms.contains(&room))
@@ -122,7 +115,8 @@ fn tasks_use_each_other_without_a_cycle() {
         .collect();
     assert!(left.values().any(|others| !others.is_empty()), "no task uses another: is this test still right?");
     while !left.is_empty() {
-        let free: Vec<String> = left.iter().filter(|(_, others)| others.is_empty()).map(|(task, _)| task.clone()).collect();
+        let free: Vec<String> =
+            left.iter().filter(|(_, others)| others.is_empty()).map(|(task, _)| task.clone()).collect();
         assert!(!free.is_empty(), "a cycle among {left:?}");
         for task in &free {
             left.remove(task);

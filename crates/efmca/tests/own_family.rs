@@ -5,8 +5,8 @@ mod common;
 use std::sync::Arc;
 
 use common::*;
-use efmca::family::custom::{Real, ln_gamma};
 use efmca::family::custom::{Custom, Definition};
+use efmca::family::custom::{Real, ln_gamma};
 use efmca::family::{SharedFamily, Support, family};
 use efmca::{Em, Model};
 

@@ -20,8 +20,8 @@ mod winners;
 
 pub use columns::Columns;
 pub use combined::Combined;
-pub(crate) use data::{RowRange, RowReader};
 pub use data::{Data, Geometry, Patches};
+pub(crate) use data::{RowRange, RowReader};
 pub use inference::{Inference, LARGEST_EXACT_H};
 pub use sample::Sample;
 pub(crate) use statistics::Statistics;

@@ -202,9 +202,7 @@ impl Inference {
     /// Whether a model with `h` causes can be applied in this way.
     pub(crate) fn check(self, h: usize) -> Result<()> {
         match self {
-            Inference::Exact if h > LARGEST_EXACT_H => {
-                Err(Error::TooManyCauses { causes: h, limit: LARGEST_EXACT_H })
-            }
+            Inference::Exact if h > LARGEST_EXACT_H => Err(Error::TooManyCauses { causes: h, limit: LARGEST_EXACT_H }),
             Inference::Truncated { states: 0, .. } => {
                 Err(Error::setting("states", 0, "a truncated posterior needs one state at least"))
             }

@@ -27,8 +27,7 @@ impl Responsibilities {
     /// The posteriors of `model` on `y`: exact for few causes.
     pub(crate) fn new(model: &Model, y: &dyn Data) -> Result<Responsibilities> {
         if model.h() > FEW_CAUSES {
-            let truncation =
-                Truncation::new(STATES).proposals(vec![std::sync::Arc::new(OneFlips { parents: 1 })]);
+            let truncation = Truncation::new(STATES).proposals(vec![std::sync::Arc::new(OneFlips { parents: 1 })]);
             return Ok(Responsibilities::Some(Box::new(model.infer(y, &truncation, E_STEPS, 0)?)));
         }
         let statistics = Statistics::new(&model.columns, y)?;
