@@ -64,7 +64,7 @@ pub mod special;
 pub mod tasks;
 
 pub use em::{Checkpoint, Em, Fingerprint, Fit, Held, Hold, Init, Schedule};
-pub use error::{Error, Result};
+pub use error::{Error, Pixel, Result};
 pub use model::{Background, Model, Patches, Superposition};
 pub use posterior::Truncation;
 
