@@ -1,118 +1,60 @@
-//! Zero-shot denoising and inpainting: a model is learned from the patches of the noisy image itself, and says what is
-//! below the noise.
+//! One model of patches of one size: the settings of a member.
 
-use std::ops::ControlFlow;
+use ndarray::ArrayView4;
 
-use ndarray::{ArrayView4, s};
-
-use super::merge::{Canvas, Estimate, Posteriors};
-use super::start::{dark, from_blurred};
-use super::suitable::Suitable;
-use crate::em::{Em, Fit, Init, Iteration, Observer};
+use super::image::{check_fits, check_learnable, check_pixels};
 use crate::error::{Error, Result};
-use crate::family::{SharedFamily, check};
-use crate::model::{Background, Data, Model, Patches};
-use crate::posterior::truncated::Precision;
-use crate::posterior::{Observed, Sets, Truncated, Truncation};
+use crate::family::{FamilySpec, SharedFamily};
+use crate::model::Model;
+use crate::posterior::Truncation;
+use crate::posterior::truncated::{LARGEST_H, Precision};
 
-/// Patches that are looked at together where a model is applied, to bound the memory that their states take.
-const MOST_AT_ONCE: usize = 200_000;
-/// Of pages with more patches than this, every second one in each direction is cleaned: House and Camera at peak 2 lose
-/// 0.04 to 0.1 dB by it.
-const MANY_PATCHES: usize = 300_000;
-/// A cause is learned from this many patches at least, as far as it is up to us.
-const PATCHES_OF_A_CAUSE: f64 = 50.0;
+/// The widest blur, whose window is kept in memory.
+const LARGEST_BLUR: f64 = 1000.0;
+/// The narrowest window. The corner of an image is in the corner of one patch only, whose weight underflows at 0.01.
+const SMALLEST_WINDOW: f64 = 0.05;
 
-/// How to learn from an image, and how to clean it.
+/// Cleans an image with one model of its patches: one member of a [`Denoiser`](super::Denoiser), which chooses these settings by
+/// the image and combines several members. By itself it is for models that were learned elsewhere ([`PatchDenoiser::apply`]) and
+/// for experiments.
 ///
-/// ```
-/// use efmca::{family::family, tasks::denoise::Denoiser};
-/// use ndarray::Array4;
-///
-/// // a bright square, seen with few photons
-/// let clean = Array4::from_shape_fn((1, 40, 40, 1), |(_, y, x, _)| if (8..28).contains(&y) && x > 15 { 9.0 } else { 1.0 });
-/// let poisson = family("poisson")?;
-/// let mut random = rand_chacha::ChaCha8Rng::from_seed([1; 32]);
-/// # use rand::SeedableRng;
-/// let noisy = clean.mapv(|mean: f64| poisson.sample(&[mean.ln()], &mut random));
-/// let cleaned = Denoiser::new(poisson).patch(8, 8).components(12).iterations(12).run(noisy.view())?;
-/// let error = |image: &Array4<f64>| (image - &clean).mapv(|e| e * e).mean().unwrap();
-/// assert!(error(&cleaned.estimate.mean) < error(&noisy) / 2.0);
-/// # Ok::<(), efmca::Error>(())
-/// ```
-#[derive(Debug, Clone)]
-pub struct Denoiser {
-    family: SharedFamily,
-    patch: (usize, usize),
-    components: usize,
-    states: usize,
-    iterations: usize,
-    batches: usize,
-    seed: u64,
-    blur: f64,
-    window: f64,
-    most_patches: usize,
-    stride: Option<usize>,
-    sweeps: usize,
+/// Each setting can be read as a field and set by the method of the same name.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct PatchDenoiser {
+    /// The noise.
+    pub family: FamilySpec,
+    /// The size of a patch in rows and columns.
+    pub patch: (usize, usize),
+    /// $H$, the number of causes.
+    pub causes: usize,
+    /// $S$, the number of states that are kept for each patch.
+    pub states: usize,
+    /// EM iterations, at the most.
+    pub iterations: usize,
+    /// Updates of the parameters in each iteration.
+    pub batches: usize,
+    /// The same seed gives the same bits.
+    pub seed: u64,
+    /// The standard deviation of the blur that the first causes are taken from, in pixels.
+    pub blur: f64,
+    /// The standard deviation of the window with which overlapping patches are averaged, in patch sizes.
+    pub window: f64,
+    /// The number of patches to learn from, at the most.
+    pub most_patches: usize,
+    /// The distance of the patches that are cleaned; `None` for one that suits the image.
+    pub stride: Option<usize>,
+    /// E-steps for patches that were not learned from.
+    pub e_steps: usize,
 }
 
-/// How much time denoising takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Quality {
-    /// One model: ten seconds for 256 x 256 pixels.
-    Fast,
-    /// Three models with patches of different sizes, because their errors differ: a minute.
-    #[default]
-    Balanced,
-    /// Seven models and more passes: several minutes.
-    Best,
-}
-
-impl Quality {
-    /// Passes over the patches, and for each model the size of its patches and the number of its causes, in units of what
-    /// suits the image.
-    fn models(self) -> (usize, &'static [(f64, f64)]) {
-        match self {
-            Quality::Fast => (7, &[(1.0, 1.8)]),
-            Quality::Balanced => (8, &[(1.0, 3.6), (0.67, 2.4), (1.42, 1.0)]),
-            Quality::Best => {
-                (16, &[(1.0, 3.6), (0.67, 2.4), (1.42, 1.0), (0.85, 2.4), (1.2, 2.4), (1.42, 2.4), (1.0, 1.4)])
-            }
-        }
-    }
-}
-
-/// A model that was learned from an image.
-#[derive(Debug, Clone)]
-pub struct Learned {
-    /// The model.
-    pub model: Model,
-    /// One entry for each iteration.
-    pub history: Vec<Iteration>,
-    /// The bound of the model on the patches that it was learned from.
-    pub bound: f64,
-    /// How many patches these are.
-    pub patches: usize,
-    /// The states of all patches, if it was learned from all of them.
-    sets: Option<Sets>,
-}
-
-/// A clean image and where it came from.
-#[derive(Debug, Clone)]
-pub struct Denoised {
-    /// The image.
-    pub estimate: Estimate,
-    /// The model.
-    pub learned: Learned,
-}
-
-impl Denoiser {
+impl PatchDenoiser {
     /// Denoising for noise of a family, with settings for an image of some 256 x 256 pixels.
-    pub fn new(family: SharedFamily) -> Denoiser {
-        Denoiser {
-            family,
+    pub fn new(family: impl Into<FamilySpec>) -> PatchDenoiser {
+        PatchDenoiser {
+            family: family.into(),
             patch: (20, 20),
-            components: 100,
+            causes: 100,
             states: 12,
             iterations: 30,
             batches: 4,
@@ -121,288 +63,194 @@ impl Denoiser {
             window: 0.25,
             most_patches: 70_000,
             stride: None,
-            sweeps: 4,
+            e_steps: 4,
         }
     }
 
-    /// Settings for a quality and an image; `None` for `components` chooses numbers that suit the image and the patches.
+    /// Settings for a model that was learned from square patches of images with this many channels.
     ///
-    /// Returns the denoisers to run, whose estimates [`Estimate::combine`] puts together.
-    pub fn for_image(
-        family: SharedFamily,
-        quality: Quality,
-        components: Option<usize>,
-        noisy: ArrayView4<'_, f64>,
-    ) -> Vec<Denoiser> {
-        let (pages, rows, columns, _) = noisy.dim();
-        let suitable = Suitable::of(noisy);
-        let (passes, models) = quality.models();
-        let one = |((size, more), seed): (&(f64, f64), u64)| {
-            let size = ((suitable.patch * size).round() as usize).clamp(1, rows.min(columns).max(1));
-            let patches = pages * (rows + 1).saturating_sub(size) * (columns + 1).saturating_sub(size);
-            let suits = (suitable.components * more).min(patches as f64 / PATCHES_OF_A_CAUSE).round();
-            let components = components.unwrap_or(suits.max(1.0) as usize);
-            let denoiser = Denoiser::new(family.clone()).patch(size, size).components(components);
-            denoiser.blur(suitable.blur).iterations(passes).seed(seed)
-        };
-        models.iter().zip(0..).map(one).collect()
+    /// # Errors
+    ///
+    /// [`Error::NotAModel`] if its columns have different families, [`Error::Shape`] if no square patch has as many values.
+    pub fn for_model(model: &Model, channels: usize) -> Result<PatchDenoiser> {
+        let side = ((model.d() / channels.max(1)) as f64).sqrt().round() as usize;
+        if side * side * channels != model.d() {
+            return Err(Error::shape(
+                "model",
+                format!("square patches of an image with {channels} channels"),
+                format!(
+                    "{} values a patch; if its patches are not square, say their size, or use an image with as many \
+                     channels as it was learned from",
+                    model.d()
+                ),
+            ));
+        }
+        PatchDenoiser::for_model_of(model, (side, side))
     }
 
-    /// The number of causes.
-    pub fn h(&self) -> usize {
-        self.components
-    }
-
-    /// The size of a patch in rows and columns.
-    pub fn patch_size(&self) -> (usize, usize) {
-        self.patch
-    }
-
-    /// The number of passes.
-    pub fn passes(&self) -> usize {
-        self.iterations
+    /// Settings for a model that was learned from patches of this size, in rows and columns.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotAModel`] if its columns have different families.
+    pub fn for_model_of(model: &Model, patch: (usize, usize)) -> Result<PatchDenoiser> {
+        Ok(PatchDenoiser::new(only_family(model)?).patch(patch.0, patch.1).causes(model.h()))
     }
 
     /// The size of a patch in rows and columns (default: 20 x 20).
-    pub fn patch(mut self, rows: usize, columns: usize) -> Denoiser {
+    #[must_use]
+    pub fn patch(mut self, rows: usize, columns: usize) -> PatchDenoiser {
         self.patch = (rows, columns);
         self
     }
 
     /// $H$, the number of causes (default: 100).
-    pub fn components(mut self, components: usize) -> Denoiser {
-        self.components = components;
+    #[must_use]
+    pub fn causes(mut self, causes: usize) -> PatchDenoiser {
+        self.causes = causes;
         self
     }
 
     /// $S$, the number of states that are kept for each patch (default: 12).
-    pub fn states(mut self, states: usize) -> Denoiser {
+    #[must_use]
+    pub fn states(mut self, states: usize) -> PatchDenoiser {
         self.states = states;
         self
     }
 
-    /// Passes over the patches (default: 30).
-    pub fn iterations(mut self, iterations: usize) -> Denoiser {
+    /// EM iterations, at the most (default: 30).
+    #[must_use]
+    pub fn iterations(mut self, iterations: usize) -> PatchDenoiser {
         self.iterations = iterations;
         self
     }
 
-    /// Updates of the parameters in each pass (default: 4).
-    pub fn batches(mut self, batches: usize) -> Denoiser {
+    /// Updates of the parameters in each iteration (default: 4).
+    #[must_use]
+    pub fn batches(mut self, batches: usize) -> PatchDenoiser {
         self.batches = batches;
         self
     }
 
-    /// The seed: the same one gives the same bits.
-    pub fn seed(mut self, seed: u64) -> Denoiser {
+    /// The seed: the same one gives the same bits (default: 0).
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> PatchDenoiser {
         self.seed = seed;
         self
     }
 
-    /// Another seed on top of the one that is set.
-    pub fn also_seed(mut self, seed: u64) -> Denoiser {
-        self.seed = self.seed.wrapping_add(seed.wrapping_mul(0x9e37_79b9));
-        self
-    }
-
-    /// The standard deviation of the blur that the first causes are taken from, in pixels (default: 2).
-    pub fn blur(mut self, blur: f64) -> Denoiser {
+    /// The standard deviation of the blur that the first causes are taken from, in pixels (default: 2); 0 starts from noise
+    /// around the mean of the image instead.
+    #[must_use]
+    pub fn blur(mut self, blur: f64) -> PatchDenoiser {
         self.blur = blur;
         self
     }
 
     /// The standard deviation of the window with which overlapping patches are averaged, in patch sizes (default: 1/4);
     /// infinite for a plain average.
-    pub fn window(mut self, window: f64) -> Denoiser {
+    #[must_use]
+    pub fn window(mut self, window: f64) -> PatchDenoiser {
         self.window = window;
         self
     }
 
     /// Learns from this many patches at most, on a lattice; all are cleaned (default: 70,000).
-    pub fn most_patches(mut self, patches: usize) -> Denoiser {
+    #[must_use]
+    pub fn most_patches(mut self, patches: usize) -> PatchDenoiser {
         self.most_patches = patches;
         self
     }
 
     /// Where a model is applied: cleans only every `stride`-th patch in each direction, which still overlap (default: 1,
     /// and 2 for pages of more than 300,000 patches).
-    pub fn stride(mut self, stride: usize) -> Denoiser {
-        self.stride = Some(stride.max(1));
+    #[must_use]
+    pub fn stride(mut self, stride: usize) -> PatchDenoiser {
+        self.stride = Some(stride);
         self
     }
 
     /// E-steps for patches that were not learned from (default: 4).
-    pub fn sweeps(mut self, sweeps: usize) -> Denoiser {
-        self.sweeps = sweeps;
+    #[must_use]
+    pub fn e_steps(mut self, e_steps: usize) -> PatchDenoiser {
+        self.e_steps = e_steps;
         self
     }
 
-    /// Learns from `noisy` (pages, rows, columns, channels; NaN where a pixel is missing) and cleans it.
-    pub fn run(&self, noisy: ArrayView4<'_, f64>) -> Result<Denoised> {
-        self.run_observed(noisy, &mut |_| ControlFlow::Continue(()))
-    }
-
-    /// The same, and calls `observer` after each pass; it can end the learning.
-    pub fn run_observed(&self, noisy: ArrayView4<'_, f64>, observer: &mut Observer<'_>) -> Result<Denoised> {
-        let learned = self.learn(noisy, observer)?;
-        let estimate = self.estimate(noisy, &learned)?;
-        Ok(Denoised { estimate, learned })
-    }
-
-    /// Learns from the patches of an image.
-    pub fn learn(&self, noisy: ArrayView4<'_, f64>, observer: &mut Observer<'_>) -> Result<Learned> {
-        self.check(noisy)?;
-        let mut patches = Patches::of_stack(noisy, self.patch)?;
-        let all = patches.n();
-        let mut stride = 1;
-        // a stack of many pages has more than that on the widest lattice, too
-        while patches.n() > self.most_patches && stride < noisy.dim().1.max(noisy.dim().2) {
-            stride += 1;
-            patches = patches.stride(stride);
-        }
-        let background = dark(&self.family, &patches, self.blur).unwrap_or(Background::Learned);
-        let init = match &background {
-            Background::Fixed(_) if self.blur > 0.0 => {
-                let start = (self.components, background.clone());
-                Init::Model(Box::new(from_blurred(&self.family, &patches, start, self.blur, self.seed)?))
-            }
-            _ => Init::MeanNoise { scale: 0.1 },
-        };
-        let em = Em::new(self.components)
-            .family(self.family.clone())
-            .background(background)
-            .init(init)
-            .iterations(self.iterations)
-            .batches(self.batches)
-            .revive(false)
-            .seed(self.seed)
-            .pseudo_count(if self.family.l() > 1 { 1.0 } else { 0.01 })
-            .truncated(self.truncation());
-        let Fit { model, history, bound, sets, .. } = em.run_observed(&patches, observer)?;
-        let sets = sets.filter(|_| patches.n() == all);
-        Ok(Learned { model, history, bound, patches: patches.n(), sets })
-    }
-
-    /// Cleans the image that a model was learned from.
-    pub fn estimate(&self, noisy: ArrayView4<'_, f64>, learned: &Learned) -> Result<Estimate> {
-        let Some(sets) = &learned.sets else { return self.apply(noisy, &learned.model) };
-        let patches = Patches::of_stack(noisy, self.patch)?;
-        let geometry = patches.geometry().ok_or(Error::EmptyData { rows: 0, columns: 0 })?;
-        let mut canvas = Canvas::new(&geometry);
-        self.add_to(&mut canvas, &patches, 0, &learned.model, Some(sets.clone()))?;
-        Ok(canvas.estimate(&geometry))
-    }
-
-    /// Cleans an image with a model that was learned from another one. Overlapping patches lend each other states, so that a
-    /// pixel depends on the image around it.
-    pub fn apply(&self, noisy: ArrayView4<'_, f64>, model: &Model) -> Result<Estimate> {
-        self.check(noisy)?;
-        let whole = Patches::of_stack(noisy, self.patch)?;
-        if whole.d() != model.d() {
-            return Err(Error::shape(
+    /// Whether the settings can be used; any image may come.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnknownFamily`] or [`Error::FamilyParameter`] for a family that does not exist, [`Error::Setting`] for a number
+    /// that makes no sense.
+    pub fn check(&self) -> Result<()> {
+        self.family.resolve()?;
+        let (rows, columns) = self.patch;
+        if rows == 0 || columns == 0 {
+            return Err(Error::setting(
                 "patch",
-                format!("{} pixels, which the model was learned from", model.d()),
-                format!("{} ({} x {} in {} channels)", whole.d(), self.patch.0, self.patch.1, noisy.dim().3),
+                format!("{rows} x {columns}"),
+                "give 1 x 1 pixels or more, such as 16 x 16",
             ));
         }
-        let (pages, rows, columns, channels) = noisy.dim();
-        let suits = if whole.n() / pages > MANY_PATCHES && self.patch.0.min(self.patch.1) >= 8 { 2 } else { 1 };
-        let stride = self.stride.unwrap_or(suits).min(self.patch.0).min(self.patch.1);
-        let geometry = whole.stride(stride).geometry().ok_or(Error::EmptyData { rows: 0, columns: 0 })?;
-        let mut canvas = Canvas::new(&geometry);
-        let lines = (MOST_AT_ONCE / geometry.across()).max(1);
-        for page in 0..pages {
-            for from in (0..geometry.down()).step_by(lines) {
-                let last = (from + lines).min(geometry.down()) - 1;
-                let (from, to) = (from * stride, (last * stride).min(rows - self.patch.0) + self.patch.0);
-                // strips of one channel lie together, those of several do not: then the page goes as a whole
-                let (from, to) = if channels == 1 { (from, to) } else { (0, rows) };
-                let strip =
-                    Patches::of_stack(noisy.slice(s![page..=page, from..to, .., ..]), self.patch)?.stride(stride);
-                self.add_to(&mut canvas, &strip, (page * channels * rows + from) * columns, model, None)?;
-                if channels > 1 {
-                    break;
-                }
+        for (name, value, usual) in [
+            ("causes", self.causes, "100"),
+            ("states", self.states, "12"),
+            ("iterations", self.iterations, "30"),
+            ("batches", self.batches, "4"),
+            ("most_patches", self.most_patches, "70,000"),
+            ("stride", self.stride.unwrap_or(1), "1 for all patches"),
+            ("e_steps", self.e_steps, "4"),
+        ] {
+            if value == 0 {
+                return Err(Error::setting(name, 0, format!("give 1 or more ({usual} is usual), or leave it out")));
             }
         }
-        Ok(canvas.estimate(&geometry))
-    }
-
-    fn add_to(
-        &self,
-        canvas: &mut Canvas,
-        patches: &Patches,
-        offset: usize,
-        model: &Model,
-        sets: Option<Sets>,
-    ) -> Result<()> {
-        let Some(geometry) = patches.geometry() else { return Ok(()) };
-        let truncation = self.truncation();
-        let observed = Observed::new(model.columns(), patches, truncation.precision)?;
-        let sweeps = if sets.is_some() { 1 } else { self.sweeps.max(1) };
-        let mut truncated = Truncated::new(&observed, &truncation, model.h(), self.seed);
-        if let Some(sets) = sets {
-            truncated = truncated.with_sets(sets);
+        if self.causes > LARGEST_H {
+            return Err(Error::setting("causes", self.causes, format!("give {LARGEST_H} at most")));
         }
-        for sweep in 0..sweeps {
-            truncated.e_step(model, 1.0, sweep + 1 == sweeps)?;
+        if !(0.0..=LARGEST_BLUR).contains(&self.blur) {
+            let requirement = format!("give a number of pixels from 0 (no blur) to {LARGEST_BLUR}; 2 is usual");
+            return Err(Error::setting("blur", self.blur, requirement));
         }
-        let posteriors = Posteriors::new(model, truncated.sets(), truncated.q());
-        canvas.add(&geometry, offset, &self.weights(noisy_channels(&geometry)), &posteriors);
+        if self.window.is_nan() || self.window < SMALLEST_WINDOW {
+            let requirement = format!(
+                "give a share of the patch size from {SMALLEST_WINDOW} on; 0.25 is usual, and infinity is a plain average"
+            );
+            return Err(Error::setting("window", self.window, requirement));
+        }
         Ok(())
     }
 
-    fn truncation(&self) -> Truncation {
+    /// The family, if all settings and the image can be used.
+    pub(super) fn check_with(&self, noisy: ArrayView4<'_, f64>) -> Result<SharedFamily> {
+        self.check()?;
+        let family = self.family.resolve()?;
+        check_pixels(&*family, noisy)?;
+        check_fits(self.patch, noisy)?;
+        Ok(family)
+    }
+
+    /// The same for an image to learn from.
+    pub(super) fn check_to_learn_from(&self, noisy: ArrayView4<'_, f64>) -> Result<SharedFamily> {
+        let family = self.check_with(noisy)?;
+        check_learnable(noisy)?;
+        Ok(family)
+    }
+
+    pub(super) fn truncation(&self) -> Truncation {
         Truncation::new(self.states).precision(Precision::Single)
     }
-
-    /// Pixels that the family cannot produce are refused, with their place in the image.
-    fn check(&self, noisy: ArrayView4<'_, f64>) -> Result<()> {
-        for ((_, row, column, _), value) in noisy.indexed_iter().filter(|(_, value)| !value.is_nan()) {
-            check(&*self.family, *value, row, column)?;
-        }
-        Ok(())
-    }
-
-    /// The weight of each pixel of a patch: the middle of a patch is known best.
-    fn weights(&self, channels: usize) -> Vec<f64> {
-        let along = |at: usize, size: usize| {
-            let from_middle = (at as f64 + 0.5) / size as f64 - 0.5;
-            (-0.5 * (from_middle / self.window).powi(2)).exp()
-        };
-        let (rows, columns) = self.patch;
-        let one = (0..rows).flat_map(|y| (0..columns).map(move |x| along(y, rows) * along(x, columns)));
-        let one: Vec<f64> = one.collect();
-        one.repeat(channels)
-    }
 }
 
-fn noisy_channels(geometry: &crate::model::Geometry) -> usize {
-    geometry.pages_and_channels().1
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::family::family;
-    use ndarray::Array4;
-
-    #[test]
-    fn every_pixel_is_cleaned_on_any_lattice() {
-        let noisy =
-            Array4::from_shape_fn((2, 31, 26, 1), |(page, y, x, _)| ((y / 9 + x / 7 + page) % 3 + (y * x) % 2) as f64);
-        let denoiser = Denoiser::new(family("poisson").unwrap()).patch(6, 5).components(6).iterations(4).blur(1.0);
-        let learned =
-            denoiser.clone().most_patches(200).learn(noisy.view(), &mut |_| ControlFlow::Continue(())).unwrap();
-        assert!(learned.patches <= 200, "{}", learned.patches);
-        let all = denoiser.apply(noisy.view(), &learned.model).unwrap().mean;
-        for stride in [2, 3, 5, 100] {
-            let some = denoiser.clone().stride(stride).apply(noisy.view(), &learned.model).unwrap().mean;
-            let difference = (&some - &all).mapv(|e| e * e).mean().unwrap().sqrt();
-            assert!(some.iter().all(|value| value.is_finite()) && difference < 0.5, "{stride}: {difference}");
-        }
-        // a lattice does not become wider than the image
-        let few = denoiser.most_patches(0).learn(noisy.view(), &mut |_| ControlFlow::Continue(())).unwrap();
-        assert_eq!(few.patches, 2 * 2 * 2);
+/// The one family of a model of images.
+fn only_family(model: &Model) -> Result<SharedFamily> {
+    let mut families = model.columns().iter().map(|(_, family, _)| family);
+    if let Some(first) = families.next()
+        && families.all(|family| family.spec() == first.spec())
+    {
+        return Ok(first.clone());
     }
+    let problem = "its columns have different families, so that it is not a model of images; use one that was learned from patches";
+    Err(Error::NotAModel { problem: problem.into() })
 }
