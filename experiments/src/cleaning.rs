@@ -1,11 +1,10 @@
-//! What the denoising experiments share: their options, reading of images, and the cleaning itself.
+//! Shared by the denoising experiments: their options, reading of images, and the cleaning itself.
 
 use std::path::Path;
 
 use clap::Args;
 use cpu_time::ProcessTime;
 use efmca::family::SharedFamily;
-use efmca::tasks::Estimate;
 use efmca::tasks::denoise::{Denoiser, Quality};
 use efmca_io::image_file::{ReadOptions, read};
 use ndarray::{Array4, ArrayView4};
@@ -15,7 +14,7 @@ use crate::output::Done;
 /// A setting of a denoiser.
 type Set = fn(Denoiser, usize) -> Denoiser;
 
-/// How to clean.
+/// Settings for cleaning.
 #[derive(Args, Clone, Default)]
 pub(crate) struct Cleaning {
     /// How much time to take: fast, balanced or best.
@@ -30,10 +29,10 @@ pub(crate) struct Cleaning {
     /// States of a patch.
     #[arg(long)]
     pub(crate) states: Option<usize>,
-    /// Passes over the patches.
+    /// Iterations of each model.
     #[arg(long)]
     pub(crate) iterations: Option<usize>,
-    /// Updates of the parameters in each pass.
+    /// Updates of the parameters in each iteration.
     #[arg(long)]
     pub(crate) batches: Option<usize>,
     /// Standard deviation of the blur of the start, in pixels.
@@ -59,33 +58,23 @@ pub(crate) struct Cleaned {
 impl Cleaning {
     pub(crate) fn run(&self, family: &SharedFamily, noisy: ArrayView4<'_, f64>, seed: u64) -> Done<Cleaned> {
         let start = ProcessTime::now();
-        let quality = match self.quality.as_str() {
-            "fast" => Quality::Fast,
-            "balanced" => Quality::Balanced,
-            "best" => Quality::Best,
-            other => return Err(format!("--quality {other}: it is fast, balanced or best").into()),
-        };
-        let mut denoisers = Denoiser::for_image(family.clone(), quality, self.components, noisy);
-        if self.patch.is_some() {
-            // the models of a quality differ by their patches
-            denoisers.truncate(1);
-        }
-        let components = denoisers.iter().map(Denoiser::h).collect();
-        let mut estimates = Vec::new();
-        for denoiser in denoisers {
-            estimates.push(self.configure(denoiser).also_seed(seed).run(noisy)?.estimate);
-        }
-        let estimate = Estimate::combine(noisy, &estimates).ok_or("there is no estimate")?.mean;
+        let denoised = self.denoiser(family)?.seed(seed).member_estimates(true).run(noisy)?;
         let cpu = start.elapsed().as_secs_f64();
-        let single: Vec<Array4<f64>> = estimates.into_iter().map(|estimate| estimate.mean).collect();
+        let components = denoised.members.iter().map(|member| member.settings.causes).collect();
+        let single: Vec<Array4<f64>> =
+            denoised.members.into_iter().filter_map(|member| member.estimate).map(|estimate| estimate.mean).collect();
         let sum = single.iter().fold(Array4::zeros(noisy.dim()), |sum: Array4<f64>, one| sum + one);
-        Ok(Cleaned { estimate, average: sum / single.len() as f64, single, components, cpu })
+        let average = sum / single.len() as f64;
+        Ok(Cleaned { estimate: denoised.estimate.mean, average, single, components, cpu })
     }
 
-    /// The settings of a quality with those changed that were given.
-    fn configure(&self, mut denoiser: Denoiser) -> Denoiser {
-        let given: [(Option<usize>, Set); 4] = [
+    /// The denoiser of a quality, with those settings changed that were given.
+    fn denoiser(&self, family: &SharedFamily) -> Done<Denoiser> {
+        let quality: Quality = self.quality.parse()?;
+        let mut denoiser = Denoiser::new(family).quality(quality);
+        let given: [(Option<usize>, Set); 5] = [
             (self.patch, |denoiser, patch| denoiser.patch(patch, patch)),
+            (self.components, |denoiser, causes| denoiser.causes(causes)),
             (self.states, Denoiser::states),
             (self.iterations, Denoiser::iterations),
             (self.batches, Denoiser::batches),
@@ -101,7 +90,7 @@ impl Cleaning {
         if let Some(window) = self.window {
             denoiser = denoiser.window(window);
         }
-        denoiser
+        Ok(denoiser)
     }
 }
 

@@ -18,7 +18,7 @@ use crate::output::{Done, say, write};
 /// The smallest mean: exponential noise has none of zero.
 const FLOOR: f64 = 0.01;
 
-/// What to clean, and how.
+/// Settings of the experiment.
 #[derive(Args, Clone)]
 pub(crate) struct Settings {
     /// A folder with house.png.
@@ -36,7 +36,7 @@ pub(crate) struct Settings {
     /// Their causes.
     #[arg(long, default_value_t = 512)]
     components: usize,
-    /// Their passes over the patches, with four updates of the parameters in each: 25 make the paper's 100 updates.
+    /// Their iterations, with four updates of the parameters in each: 25 make the paper's 100 updates.
     #[arg(long, default_value_t = 25)]
     iterations: usize,
     /// Qualities of `efmca denoise --noise exponential` beside them.
@@ -47,7 +47,7 @@ pub(crate) struct Settings {
     picture: Option<PathBuf>,
 }
 
-/// What one cleaned image is like.
+/// The quality of one cleaned image.
 #[derive(Debug, Clone, Serialize)]
 struct Row {
     /// How it was cleaned.
@@ -62,10 +62,9 @@ struct Row {
 
 pub(crate) fn run(settings: &Settings, out: &Path) -> Done<()> {
     let clean = read_grey(&settings.images.join("house.png"))?;
-    let exponential = family("exponential")?;
     let mut rows = Vec::new();
     for seed in settings.seed..settings.seed + settings.runs {
-        let corrupted = Corruption::new(exponential.clone()).floor(FLOOR).seed(seed).apply(clean.view())?;
+        let corrupted = Corruption::new("exponential").floor(FLOOR).seed(seed).run(clean.view())?;
         let noisy = corrupted.noisy;
         let mut images = vec![clean.clone(), noisy.clone()];
         let mut see = |name: String, estimate: &Array4<f64>, cpu: f64| -> Done<()> {
@@ -84,7 +83,7 @@ pub(crate) fn run(settings: &Settings, out: &Path) -> Done<()> {
         see("noisy".into(), &noisy, 0.0)?;
         for (name, cleaning, spec) in models(settings) {
             let family = family(spec)?;
-            // counts are whole numbers
+            // counts are integers
             let values = if spec == "poisson" { noisy.mapv(f64::round) } else { noisy.clone() };
             let cleaned = cleaning.run(&family, values.view(), seed)?;
             see(name, &cleaned.estimate, cleaned.cpu)?;
@@ -112,7 +111,7 @@ fn models(settings: &Settings) -> Vec<(String, Cleaning, &'static str)> {
     let same = [("E-MCA", "exponential"), ("G-MCA", "gaussian"), ("P-MCA", "poisson")];
     let same = same.into_iter().map(|(name, spec)| {
         let name = format!(
-            "{name}, H = {}, D = {2} x {2}, {1} passes",
+            "{name}, H = {}, D = {2} x {2}, {1} iterations",
             settings.components, settings.iterations, settings.patch
         );
         (name, paper.clone(), spec)

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use cpu_time::ProcessTime;
-use efmca::family::family;
 use efmca::tasks::corrupt::Corruption;
 use efmca::tasks::noise::{NoiseType, Ranked, Source};
 use ndarray::{Array2, Array4, Axis, s};
@@ -126,13 +125,13 @@ fn noisy(clean: &Array4<f64>, noise: &str, settings: &Settings) -> Done<Array2<f
         "beta" => {
             let room = room(settings.beta_level);
             let means = clean.mapv(|value| (value / 255.0).clamp(room, 1.0 - room));
-            seeded(Corruption::new(family("beta")?).sd(settings.beta_level)).apply(means.view())?.noisy
+            seeded(Corruption::new("beta").sd(settings.beta_level)).run(means.view())?.noisy
         }
         "gamma" => {
             let means = clean.mapv(|value| FLOOR + value * (255.0 - FLOOR) / 255.0);
-            seeded(Corruption::new(family("gamma")?).sd(LEVEL)).apply(means.view())?.noisy
+            seeded(Corruption::new("gamma").sd(LEVEL)).run(means.view())?.noisy
         }
-        _ => seeded(Corruption::new(family("gaussian")?).sd(LEVEL)).apply(clean.view())?.noisy,
+        _ => seeded(Corruption::new("gaussian").sd(LEVEL)).run(clean.view())?.noisy,
     };
     let (low, high) = noisy.iter().fold((f64::MAX, f64::MIN), |(low, high), value| (low.min(*value), high.max(*value)));
     // what is positive is scaled and not moved, or Gamma noise would no longer be Gamma noise

@@ -18,7 +18,7 @@ use crate::output::{Done, say, write};
 /// The images, as their files are called.
 const IMAGES: [&str; 6] = ["house", "camera", "peppers", "saturn", "bridge", "flag"];
 
-/// What to clean, and how.
+/// Settings of the experiment.
 #[derive(Args, Clone)]
 pub(crate) struct Settings {
     /// A folder with house.png, camera.png, peppers.png, saturn.png, bridge.png and flag.png.
@@ -40,7 +40,7 @@ pub(crate) struct Settings {
     cleaning: Cleaning,
 }
 
-/// What one cleaned image is like.
+/// The quality of one cleaned image.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Cleaned {
     image: String,
@@ -87,7 +87,7 @@ pub(crate) fn run(settings: &Settings, out: &Path) -> Done<()> {
 
 fn clean_one(settings: &Settings, name: &str, clean: &Array4<f64>, peak: f64, seed: u64) -> Done<Cleaned> {
     let poisson = family("poisson")?;
-    let corrupted = Corruption::new(poisson.clone()).peak(peak).seed(seed).apply(clean.view())?;
+    let corrupted = Corruption::new(&poisson).peak(peak).seed(seed).run(clean.view())?;
     let (noisy, means) = (corrupted.noisy.view(), corrupted.means.view());
     let cleaned = settings.cleaning.run(&poisson, noisy, seed)?;
     let estimate = cleaned.estimate.view();

@@ -2,23 +2,21 @@
 
 use std::path::Path;
 
+use efmca::Causes;
+use efmca::Error;
+use efmca::em::Progress;
 use efmca::family::{Measure, SharedFamily, family};
-use efmca::tasks::Estimate;
-use efmca::tasks::denoise::{Denoiser, Learned};
-use efmca::tasks::noise::Source;
-use efmca::tasks::select::Select;
-use efmca::{Error, Model};
+use efmca::tasks::denoise::{Denoiser, Estimate, Member, PatchDenoiser, Quality};
 use efmca_io::image_file::{
     Format, ImageFile, ReadOptions, ValueScale, WriteOptions, Written, check_holds, check_writable, default_sample,
     read, read_mask, rounding_cost, write,
 };
 use efmca_io::{check_place, read_model_file, write_model};
-use ndarray::{Array4, ArrayView4, Axis};
+use ndarray::Array4;
 
 use crate::clean_args::{ApplyArgs, DenoiseArgs, FileArgs, InpaintArgs, LearnArgs};
-use crate::clean_report::{Comparison, Page};
+use crate::clean_report::{Comparison, Page, Reference};
 use crate::failure::Failure;
-use crate::input::{MOST_PATCHES, stride_for};
 use crate::progress::Watch;
 use crate::show::Screen;
 
@@ -29,7 +27,7 @@ pub(crate) struct Noisy {
     pub(crate) values: Array4<f64>,
     gain: f64,
     offset: f64,
-    /// What was done to the values.
+    /// Changes of the values that the user should know about.
     remarks: Vec<String>,
 }
 
@@ -41,19 +39,14 @@ pub(crate) fn inpaint(args: &InpaintArgs) -> Result<(), Failure> {
     learn_and_clean(&args.files, &args.learning, Some(args.mask.as_deref()))
 }
 
-/// Learns from the image and cleans it; `mask` is there for `inpaint`, which may have a file of it.
+/// Learns from the image and cleans it; `mask` is present for `inpaint`, which may have a file of it.
 fn learn_and_clean(files: &FileArgs, learning: &LearnArgs, mask: Option<Option<&Path>>) -> Result<(), Failure> {
     let family = parse_family(&learning.noise)?;
-    let asked = match learning.components.as_deref() {
-        None | Some("auto") => None,
-        Some(number) => match number.parse::<usize>() {
-            Ok(number) if number > 0 => Some(number),
-            _ => return Err(Failure::input(format!("--components {number}: give a number of causes, or auto"))),
-        },
-    };
+    let causes = causes(learning.components.as_deref())?;
+    let mut denoiser = denoiser(&family, learning, causes)?;
     set_threads(learning.threads)?;
     check_outputs(files, learning.save_model.as_deref())?;
-    let mut noisy = read_noisy(files, &family)?;
+    let mut noisy = read_noisy(files, read_image(files)?, &family)?;
     let shape = noisy.values.dim();
     if let Some(Some(mask)) = mask {
         let mask = read_mask(mask, (shape.0, shape.1, shape.2), &ReadOptions::default()).map_err(Failure::input)?;
@@ -67,88 +60,81 @@ fn learn_and_clean(files: &FileArgs, learning: &LearnArgs, mask: Option<Option<&
             "no pixel is missing; give --mask MASK, --missing VALUE, or NaN in the image, or use `efmca denoise`",
         ));
     }
-    if missing == noisy.values.len() {
-        return Err(Failure::input("every pixel is missing, so there is nothing to learn from; check the mask"));
-    }
     check_holds(&files.output, shape, &write_options(files, &noisy)).map_err(Failure::input)?;
-    let learn_from = pages(&learning.learn_pages, &noisy.values)?;
+    if !learning.learn_pages.is_empty() {
+        denoiser = denoiser.learn_from(pages(&learning.learn_pages, shape.0)?);
+    }
+    let reference = files.reference.as_deref().map(|path| Reference::read(path, &noisy)).transpose()?;
 
     let mut watch = Watch::new(files.log_format);
-    let for_image =
-        |components| Denoiser::for_image(family.clone(), learning.quality.into(), components, learn_from.view());
-    let mut denoisers = for_image(asked);
-    if learning.components.as_deref() == Some("auto") {
-        let patch = learning.patch.or(denoisers.first().map(Denoiser::patch_size)).unwrap_or((8, 8));
-        denoisers = for_image(Some(causes_by_hidden_pixels(
-            &family,
-            learn_from.view(),
-            patch,
-            learning.seed,
-            &mut watch,
-            files,
-        )?));
-    }
-    denoisers = denoisers.into_iter().map(|denoiser| configured(denoiser, learning)).collect();
-    if learning.patch.is_some() {
-        // models of one size differ by their start only, and their average gains little
-        denoisers.truncate(1);
-    }
-    let mut found: Vec<(Estimate, Learned)> = Vec::new();
-    for denoiser in &denoisers {
-        let located = |error: Error| describe(error, &files.input, &family);
-        let learned = denoiser.learn(learn_from.view(), &mut |progress| watch.see(progress)).map_err(located)?;
-        let all = learn_from.len() == noisy.values.len();
-        let estimate = match all {
-            true => denoiser.estimate(noisy.values.view(), &learned),
-            false => denoiser.apply(noisy.values.view(), &learned.model),
-        };
-        found.push((estimate.map_err(located)?, learned));
-        if watch.stopped() {
-            break;
+    let mut told = causes != Causes::Auto;
+    let mut observer = |progress: &Progress<'_>| {
+        if let Some(training) = progress.training.filter(|_| !told) {
+            told = true;
+            watch.event("components", &[("components", training.model.h().into())]);
         }
-    }
-    watch.finish();
-    let estimates: Vec<Estimate> = found.iter().map(|(estimate, _)| estimate.clone()).collect();
-    let Some(estimate) = Estimate::combine(noisy.values.view(), &estimates) else {
-        return Err(Failure::work("nothing was learned"));
+        watch.see(progress)
     };
-    if let (Some(path), Some((_, learned))) = (&learning.save_model, found.first()) {
-        write_model(path, &learned.model).map_err(Failure::work)?;
+    let denoised = denoiser.run_observed(noisy.values.view(), &mut observer);
+    watch.finish();
+    let denoised = denoised.map_err(|error| describe(error, &files.input, &family))?;
+    let first = denoised.members.first();
+    if let (Some(path), Some(member)) = (&learning.save_model, first) {
+        write_model(path, &member.model).map_err(Failure::work)?;
     }
     let mut settings = vec![
         ("noise".to_owned(), family.spec()),
-        ("quality".to_owned(), format!("{:?}", learning.quality).to_lowercase()),
+        ("quality".to_owned(), Quality::from(learning.quality).to_string()),
         ("seed".to_owned(), learning.seed.to_string()),
     ];
-    for denoiser in &denoisers {
-        let (rows, columns) = denoiser.patch_size();
-        let text = format!("{} causes of {rows} x {columns} pixels, {} passes", denoiser.h(), denoiser.passes());
-        settings.push(("model".to_owned(), text));
+    for member in &denoised.members {
+        settings.push(("model".to_owned(), words(member)));
     }
     if missing > 0 {
         settings.push(("missing pixels".to_owned(), missing.to_string()));
     }
-    let learned = found.into_iter().next().map(|(_, learned)| learned);
-    let patch = denoisers.first().map_or((1, 1), Denoiser::patch_size);
-    let page = Page { settings, learned: learned.as_ref(), model: learned.as_ref().map(|one| &one.model), patch };
-    finish(files, &noisy, &estimate, &page, &watch)
+    let page = Page {
+        settings,
+        member: first,
+        model: first.map(|member| &member.model),
+        patch: first.map_or((1, 1), |member| member.settings.patch),
+    };
+    let result = Cleaned { estimate: &denoised.estimate, reference, interrupted: denoised.interrupted };
+    finish(files, &noisy, &result, &page, &watch)
 }
 
-/// The number of causes that foretells hidden pixels best.
-fn causes_by_hidden_pixels(
-    family: &SharedFamily,
-    pixels: ArrayView4<'_, f64>,
-    patch: (usize, usize),
-    seed: u64,
-    watch: &mut Watch,
-    files: &FileArgs,
-) -> Result<usize, Failure> {
-    let stride = stride_for(pixels.dim(), patch, MOST_PATCHES);
-    let source = Source::Images { pixels, patch, stride };
-    let choice = Select::new(family.clone()).seed(seed).run_observed(source, &mut |step| watch.see(step));
-    let h = choice.map_err(|error| describe(error, &files.input, family))?.best().h;
-    watch.event("components", &[("components", h.into())]);
-    Ok(h)
+/// The number of causes as it was typed.
+fn causes(text: Option<&str>) -> Result<Causes, Failure> {
+    match text {
+        None => Ok(Causes::Suitable),
+        Some("auto") => Ok(Causes::Auto),
+        Some(number) => match number.parse::<usize>() {
+            Ok(causes) if causes > 0 => Ok(Causes::Given(causes)),
+            _ => Err(Failure::input(format!("--components {number}: give a number of causes, or auto"))),
+        },
+    }
+}
+
+/// The settings that were asked for, which are checked.
+fn denoiser(family: &SharedFamily, learning: &LearnArgs, causes: Causes) -> Result<Denoiser, Failure> {
+    let mut denoiser = Denoiser::new(family).quality(learning.quality.into()).causes(causes).seed(learning.seed);
+    if let Some((rows, columns)) = learning.patch {
+        denoiser = denoiser.patch(rows, columns);
+    }
+    if let Some(states) = learning.states {
+        denoiser = denoiser.states(states);
+    }
+    if let Some(iterations) = learning.iterations {
+        denoiser = denoiser.iterations(iterations);
+    }
+    denoiser.check().map_err(Failure::input)?;
+    Ok(denoiser)
+}
+
+/// A model in a line of the report.
+fn words(member: &Member) -> String {
+    let PatchDenoiser { causes, patch: (rows, columns), .. } = member.settings;
+    format!("{causes} causes of {rows} x {columns} pixels, {} iterations", member.history.len())
 }
 
 pub(crate) fn apply(args: &ApplyArgs) -> Result<(), Failure> {
@@ -157,56 +143,61 @@ pub(crate) fn apply(args: &ApplyArgs) -> Result<(), Failure> {
     let file = read_model_file(&args.model).map_err(Failure::input)?;
     if let Some(changes) = file.changes() {
         return Err(Failure::input(format!(
-            "{}: it was learned from patches that were changed first ({changes}), and so it is no model of images as they are; \
+            "{}: it was learned from patches that were changed first ({changes}), and does not fit the values of an image; \
              use one of efmca denoise --save-model, or of efmca learn --whiten none",
             args.model.display()
         )));
     }
     let model = file.model;
-    let family = family_of(&model, &args.model)?;
     check_outputs(files, None)?;
-    let noisy = read_noisy(files, &family)?;
-    let channels = noisy.values.dim().3;
-    check_holds(&files.output, noisy.values.dim(), &write_options(files, &noisy)).map_err(Failure::input)?;
-    let patch = match args.patch {
-        Some(patch) => patch,
-        None => {
-            let side = ((model.d() / channels) as f64).sqrt().round() as usize;
-            if side * side * channels != model.d() {
-                return Err(Failure::input(format!(
-                    "{}: {} values a patch are no square of an image with {channels} channels; if its patches are not \
-                     square, say --patch ROWSxCOLUMNS, or use an image with as many channels as it was learned from",
-                    args.model.display(),
-                    model.d()
-                )));
-            }
-            (side, side)
-        }
+    let image = read_image(files)?;
+    let denoiser = match args.patch {
+        Some(patch) => PatchDenoiser::for_model_of(&model, patch),
+        None => PatchDenoiser::for_model(&model, image.values.dim().3),
     };
+    let of_model = |error: Error| {
+        let hint = if matches!(error, Error::Shape { .. }) { "; --patch ROWSxCOLUMNS says their size" } else { "" };
+        Failure::input(format!("{}: {error}{hint}", args.model.display()))
+    };
+    let denoiser = denoiser.map_err(of_model)?;
+    let family = denoiser.family.resolve().map_err(Failure::input)?;
+    let noisy = read_noisy(files, image, &family)?;
+    check_holds(&files.output, noisy.values.dim(), &write_options(files, &noisy)).map_err(Failure::input)?;
+    let reference = files.reference.as_deref().map(|path| Reference::read(path, &noisy)).transpose()?;
     let watch = Watch::without_steps(files.log_format);
-    let denoiser = Denoiser::new(family.clone()).patch(patch.0, patch.1).components(model.h());
     let estimate =
         denoiser.apply(noisy.values.view(), &model).map_err(|error| describe(error, &files.input, &family))?;
+    let (rows, columns) = denoiser.patch;
     let settings = vec![
         ("noise".to_owned(), family.spec()),
-        (
-            "model".to_owned(),
-            format!("{} ({} causes of {} x {} pixels)", args.model.display(), model.h(), patch.0, patch.1),
-        ),
+        ("model".to_owned(), format!("{} ({} causes of {rows} x {columns} pixels)", args.model.display(), model.h())),
     ];
-    finish(files, &noisy, &estimate, &Page { settings, learned: None, model: Some(&model), patch }, &watch)
+    let page = Page { settings, member: None, model: Some(&model), patch: denoiser.patch };
+    finish(files, &noisy, &Cleaned { estimate: &estimate, reference, interrupted: false }, &page, &watch)
+}
+
+/// A clean image, and the truth that it is compared with.
+struct Cleaned<'a> {
+    estimate: &'a Estimate,
+    reference: Option<Reference>,
+    interrupted: bool,
 }
 
 /// Writes all that was asked for, and says so.
-fn finish(files: &FileArgs, noisy: &Noisy, estimate: &Estimate, page: &Page<'_>, watch: &Watch) -> Result<(), Failure> {
+fn finish(
+    files: &FileArgs,
+    noisy: &Noisy,
+    cleaned: &Cleaned<'_>,
+    page: &Page<'_>,
+    watch: &Watch,
+) -> Result<(), Failure> {
     let mut screen = Screen::new();
+    let estimate = cleaned.estimate;
     let image = estimate.mean.mapv(|value| value * noisy.gain + noisy.offset);
     let deviation = estimate.deviation.mapv(|value| value * noisy.gain.abs());
     let (written, warning) = write_image(files, noisy, &image, &deviation)?;
-    let comparison = match &files.reference {
-        Some(path) => Some(Comparison::new(path, noisy, &image)?),
-        None => None,
-    };
+    let reference = cleaned.reference.as_ref();
+    let comparison = reference.map(|reference| Comparison::new(reference, noisy, &image)).transpose()?;
     if let Some(path) = &files.uncertainty {
         let like = Some(&noisy.file.metadata);
         let dtype = Format::of_output(path).ok().filter(|format| !format.holds_floats());
@@ -223,7 +214,7 @@ fn finish(files: &FileArgs, noisy: &Noisy, estimate: &Estimate, page: &Page<'_>,
     for remark in warning.iter().chain(&written.remarks) {
         screen.say(&format!("note: {}: {remark}", written.path.display()))?;
     }
-    if watch.stopped() {
+    if cleaned.interrupted {
         screen.say("stopped early: this is the result so far")?;
     }
     if let Some(comparison) = &comparison {
@@ -253,13 +244,13 @@ fn write_image(
     let mut warning = None;
     if !sample.is_float() {
         let cost = rounding_cost(image.view(), sample, None);
-        let there = deviation.iter().filter(|value| value.is_finite());
-        let left = (there.clone().map(|value| value * value).sum::<f64>() / there.count().max(1) as f64).sqrt();
+        let present = deviation.iter().filter(|value| value.is_finite());
+        let left = (present.clone().map(|value| value * value).sum::<f64>() / present.count().max(1) as f64).sqrt();
         if cost.out_of_range > 0 || cost.rms > left {
             options.scale = ValueScale::filling(image.view(), sample);
             let scale = options.scale.map_or((1.0, 0.0), |scale| (scale.factor, scale.offset));
             warning = Some(format!(
-                "whole numbers would have cost more than the noise that is left ({:.3} against {left:.3}), so values are \
+                "integers would have cost more than the noise that is left ({:.3} against {left:.3}), so values are \
                  stored as {} * value + {}; a float format (.tif, .npy, .fits) or --dtype keeps them as they are",
                 cost.rms, scale.0, scale.1
             ));
@@ -300,10 +291,13 @@ fn check_outputs(files: &FileArgs, model: Option<&Path>) -> Result<(), Failure> 
     Ok(())
 }
 
-/// Reads the image and turns camera units into counts.
-fn read_noisy(files: &FileArgs, family: &SharedFamily) -> Result<Noisy, Failure> {
+fn read_image(files: &FileArgs) -> Result<ImageFile, Failure> {
     let options = ReadOptions { axes: files.axes.clone(), ..ReadOptions::default() };
-    let file = read(&files.input, &options).map_err(Failure::input)?;
+    read(&files.input, &options).map_err(Failure::input)
+}
+
+/// Marks missing pixels and turns camera units into counts.
+fn read_noisy(files: &FileArgs, file: ImageFile, family: &SharedFamily) -> Result<Noisy, Failure> {
     let (gain, offset) = (files.gain.unwrap_or(1.0), files.offset.unwrap_or(0.0));
     if !(gain.is_finite() && gain > 0.0 && offset.is_finite()) {
         return Err(Failure::input(format!("--gain {gain} --offset {offset}: the gain must be positive, both finite")));
@@ -328,46 +322,16 @@ fn read_noisy(files: &FileArgs, family: &SharedFamily) -> Result<Noisy, Failure>
     Ok(Noisy { file, values, gain, offset, remarks })
 }
 
-/// The pages to learn from.
-fn pages(chosen: &[usize], values: &Array4<f64>) -> Result<Array4<f64>, Failure> {
-    if chosen.is_empty() {
-        return Ok(values.clone());
-    }
-    let count = values.dim().0;
+/// The pages to learn from, which the user counts from 1, as the library counts them.
+fn pages(chosen: &[usize], count: usize) -> Result<Vec<usize>, Failure> {
     match chosen.iter().find(|page| **page == 0 || **page > count) {
         Some(page) => Err(Failure::input(format!("--learn-pages {page}: the image has pages 1 to {count}"))),
-        None => Ok(values.select(Axis(0), &chosen.iter().map(|page| page - 1).collect::<Vec<_>>())),
+        None => Ok(chosen.iter().map(|page| page - 1).collect()),
     }
-}
-
-fn configured(mut denoiser: Denoiser, learning: &LearnArgs) -> Denoiser {
-    denoiser = denoiser.also_seed(learning.seed);
-    if let Some((rows, columns)) = learning.patch {
-        denoiser = denoiser.patch(rows, columns);
-    }
-    if let Some(states) = learning.states {
-        denoiser = denoiser.states(states);
-    }
-    if let Some(iterations) = learning.iterations {
-        denoiser = denoiser.iterations(iterations);
-    }
-    denoiser
 }
 
 fn parse_family(spec: &str) -> Result<SharedFamily, Failure> {
     family(spec).map_err(|error| Failure::input(format!("--noise {spec}: {error}")))
-}
-
-/// The one family of a model that was learned from images.
-fn family_of(model: &Model, path: &Path) -> Result<SharedFamily, Failure> {
-    let first = model.columns().family(0).clone();
-    match model.columns().iter().all(|(_, family, _)| family.spec() == first.spec()) {
-        true => Ok(first),
-        false => Err(Failure::input(format!(
-            "{}: its columns have different families, so it is no model of images; use one that --save-model wrote",
-            path.display()
-        ))),
-    }
 }
 
 /// More threads than any machine has processors would be started one by one for minutes.
@@ -384,15 +348,18 @@ pub(crate) fn set_threads(threads: Option<usize>) -> Result<(), Failure> {
     }
 }
 
-/// What is wrong with an image, in words about images.
+/// A fault of an image, with the options that help.
 fn describe(error: Error, path: &Path, family: &SharedFamily) -> Failure {
+    if matches!(error, Error::Stopped { .. }) {
+        return Failure::work(error);
+    }
     let hint = match &error {
-        Error::OutsideSupport { value, .. }
+        Error::ImpossiblePixel { value, .. }
             if value.fract() != 0.0 && family.support().measure == Measure::Counting =>
         {
-            "; counts are whole numbers: if these are camera units, say --gain and --offset"
+            "; counts are integers: if these are camera units, say --gain and --offset"
         }
-        Error::OutsideSupport { .. } => "; choose another --noise, or mark such pixels with --missing VALUE",
+        Error::ImpossiblePixel { .. } => "; choose another --noise, or mark such pixels with --missing VALUE",
         _ => "",
     };
     Failure::input(format!("{}: {error}{hint}", path.display()))

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use efmca::Model;
-use efmca::tasks::denoise::Learned;
+use efmca::tasks::denoise::Member;
 use efmca::tasks::quality::{psnr, ssim};
 use efmca_io::image_file::{ReadOptions, read};
 use efmca_view::{CaptionedPicture, Dictionary, Field, Picture, Report, common_range};
@@ -15,54 +15,74 @@ use crate::clean_args::FileArgs;
 use crate::failure::Failure;
 use crate::show::largest_first;
 
-/// The noisy and the clean image beside the truth.
-pub(crate) struct Comparison {
-    /// PSNR and SSIM before and after.
-    psnr: [f64; 2],
-    ssim: [f64; 2],
-    /// The brightest pixel of the truth, which PSNR is relative to.
-    peak: f64,
+/// A clean image to compare with.
+pub(crate) struct Reference {
     /// The truth in the units of the image.
     truth: Array4<f64>,
+    /// The brightest pixel of the truth, which PSNR is relative to.
+    peak: f64,
 }
 
-impl Comparison {
-    /// Reads the truth. If the noisy file says by what it was divided (`efmca corrupt --peak`), so is the truth.
-    pub(crate) fn new(path: &Path, noisy: &Noisy, clean: &Array4<f64>) -> Result<Self, Failure> {
+impl Reference {
+    /// Reads the truth and finds out whether the image can be compared with it. If the noisy file says by what it was divided
+    /// (`efmca corrupt --peak`), so is the truth.
+    pub(crate) fn read(path: &Path, noisy: &Noisy) -> Result<Self, Failure> {
         let file = read(path, &ReadOptions::default()).map_err(Failure::input)?;
-        let scale = noisy.file.metadata.note("peak-scale").and_then(|note| note.parse::<f64>().ok()).unwrap_or(1.0);
-        let truth = file.values.mapv(|value| value / scale);
-        if truth.dim() != clean.dim() {
+        if file.values.dim() != noisy.values.dim() {
             let size = |(pages, rows, columns, channels): (usize, usize, usize, usize)| {
                 format!("{pages} pages of {rows} x {columns} pixels in {channels} channels")
             };
             return Err(Failure::input(format!(
                 "{}: it has {}, and the image {}; compare images of the same size",
                 path.display(),
-                size(truth.dim()),
-                size(clean.dim())
+                size(file.values.dim()),
+                size(noisy.values.dim())
             )));
         }
+        let scale = noisy.file.metadata.note("peak-scale").and_then(|note| note.parse::<f64>().ok()).unwrap_or(1.0);
+        let truth = file.values.mapv(|value| value / scale);
         let peak = truth.iter().copied().filter(|value| !value.is_nan()).fold(0.0, f64::max);
+        if !(peak > 0.0 && peak.is_finite()) {
+            return Err(Failure::input(format!(
+                "{}: its largest value is {peak}, and PSNR needs a positive one; leave out --reference, or give the clean image",
+                path.display()
+            )));
+        }
+        Ok(Self { truth, peak })
+    }
+}
+
+/// The noisy and the clean image beside the truth.
+pub(crate) struct Comparison<'a> {
+    /// PSNR and SSIM before and after.
+    psnr: [f64; 2],
+    ssim: [f64; 2],
+    reference: &'a Reference,
+}
+
+impl<'a> Comparison<'a> {
+    /// Measures both images.
+    pub(crate) fn new(reference: &'a Reference, noisy: &Noisy, clean: &Array4<f64>) -> Result<Self, Failure> {
+        let Reference { truth, peak } = reference;
         let both = |image: &Array4<f64>| -> Result<(f64, f64), efmca::Error> {
             let mut similar = Vec::new();
             for (page, truth) in image.outer_iter().zip(truth.outer_iter()) {
                 for channel in 0..page.dim().2 {
-                    similar.push(ssim(page.slice(s![.., .., channel]), truth.slice(s![.., .., channel]), peak)?);
+                    similar.push(ssim(page.slice(s![.., .., channel]), truth.slice(s![.., .., channel]), *peak)?);
                 }
             }
-            Ok((psnr(image.view(), truth.view(), peak)?, similar.iter().sum::<f64>() / similar.len().max(1) as f64))
+            Ok((psnr(image.view(), truth.view(), *peak)?, similar.iter().sum::<f64>() / similar.len().max(1) as f64))
         };
         let before = both(&noisy.file.values).map_err(Failure::input)?;
         let after = both(clean).map_err(Failure::input)?;
-        Ok(Self { psnr: [before.0, after.0], ssim: [before.1, after.1], peak, truth })
+        Ok(Self { psnr: [before.0, after.0], ssim: [before.1, after.1], reference })
     }
 
     /// In one line.
     pub(crate) fn line(&self) -> String {
         format!(
             "PSNR {:.2} -> {:.2} dB (peak {}), SSIM {:.3} -> {:.3}",
-            self.psnr[0], self.psnr[1], self.peak, self.ssim[0], self.ssim[1]
+            self.psnr[0], self.psnr[1], self.reference.peak, self.ssim[0], self.ssim[1]
         )
     }
 
@@ -73,15 +93,15 @@ impl Comparison {
             ("psnr_after", self.psnr[1].into()),
             ("ssim_before", self.ssim[0].into()),
             ("ssim_after", self.ssim[1].into()),
-            ("peak", self.peak.into()),
+            ("peak", self.reference.peak.into()),
         ]
     }
 }
 
-/// What a page shows beside the pictures.
+/// Texts and causes that a page shows beside the pictures.
 pub(crate) struct Page<'a> {
     pub(crate) settings: Vec<(String, String)>,
-    pub(crate) learned: Option<&'a Learned>,
+    pub(crate) member: Option<&'a Member>,
     pub(crate) model: Option<&'a Model>,
     pub(crate) patch: (usize, usize),
 }
@@ -95,15 +115,15 @@ impl Page<'_> {
         noisy: &Noisy,
         clean: &Array4<f64>,
         deviation: &Array4<f64>,
-        comparison: Option<&Comparison>,
+        comparison: Option<&Comparison<'_>>,
     ) -> Result<(), Failure> {
         let mut summary = vec![("image".to_owned(), files.input.display().to_string())];
         summary.extend(self.settings.iter().cloned());
         if let Some(comparison) = comparison {
             summary.push(("quality".to_owned(), comparison.line()));
         }
-        if let Some(learned) = self.learned {
-            summary.push(("patches learned from".to_owned(), learned.patches.to_string()));
+        if let Some(member) = self.member {
+            summary.push(("patches learned from".to_owned(), member.patches.to_string()));
         }
         // the range of the clean image for all, so that they can be compared
         let first = clean.slice(s![0, .., .., 0]);
@@ -113,13 +133,13 @@ impl Page<'_> {
             CaptionedPicture::new("after", picture(clean, low, high)?),
         ];
         if let Some(comparison) = comparison {
-            pictures.push(CaptionedPicture::new("reference", picture(&comparison.truth, low, high)?));
+            pictures.push(CaptionedPicture::new("reference", picture(&comparison.reference.truth, low, high)?));
         }
         let most = deviation.iter().copied().filter(|value| value.is_finite()).fold(0.0, f64::max);
         let caption = format!("posterior standard deviation (white: {most:.3})");
         pictures.push(CaptionedPicture::new(caption, picture(deviation, 0.0, most)?));
         let causes = self.model.map(|model| causes(model, self.patch)).transpose()?;
-        let curve = self.learned.map_or(Vec::new(), |learned| learned.history.iter().map(|step| step.bound).collect());
+        let curve = self.member.map_or(Vec::new(), |member| member.history.iter().map(|step| step.bound).collect());
         let title = files.output.file_name().map_or("efmca".into(), |name| name.to_string_lossy().into_owned());
         Report { title, summary, pictures, causes, curve, ..Report::default() }
             .write(path, files.force)

@@ -15,9 +15,7 @@ use crate::show::Screen;
 /// Reads, draws, writes, and says what was done.
 pub(crate) fn run(args: &CorruptArgs) -> Result<(), Failure> {
     let family = family(&args.noise).map_err(|error| Failure::input(format!("--noise {}: {error}", args.noise)))?;
-    check_writable(&args.output, args.force).map_err(Failure::input)?;
-    let clean = read(&args.clean, &ReadOptions::default()).map_err(Failure::input)?;
-    let mut corruption = Corruption::new(family.clone()).seed(args.seed);
+    let mut corruption = Corruption::new(&family).seed(args.seed);
     for (option, set) in [
         (args.peak, Corruption::peak as fn(Corruption, f64) -> Corruption),
         (args.sd, Corruption::sd),
@@ -27,8 +25,11 @@ pub(crate) fn run(args: &CorruptArgs) -> Result<(), Failure> {
             corruption = set(corruption, value);
         }
     }
+    corruption.check().map_err(Failure::input)?;
+    check_writable(&args.output, args.force).map_err(Failure::input)?;
+    let clean = read(&args.clean, &ReadOptions::default()).map_err(Failure::input)?;
     let located = |error: efmca::Error| Failure::input(format!("{}: {error}", args.clean.display()));
-    let drawn = corruption.apply(clean.values.view()).map_err(located)?;
+    let drawn = corruption.run(clean.values.view()).map_err(located)?;
 
     let dtype = sample_type(args, &family, &drawn, &clean.metadata)?;
     let options = WriteOptions {
@@ -75,7 +76,7 @@ fn sample_type(
         };
         if cost(sample).rounded > 0 {
             return Err(Failure::input(format!(
-                "PNG holds whole numbers, and `{}` draws fractions; let {} end in .tif, .npz or .fits, or round them \
+                "PNG holds integers, and `{}` draws fractions; let {} end in .tif, .npz or .fits, or round them \
                  with --dtype u16",
                 family.spec(),
                 args.output.display()
@@ -91,7 +92,7 @@ fn sample_type(
     Ok(if moved { SampleType::F64 } else { sample })
 }
 
-/// What a reader of the noisy image may want to know about it.
+/// Notes for readers of the noisy image.
 fn notes(args: &CorruptArgs, family: &SharedFamily, drawn: &Corrupted) -> Vec<(String, String)> {
     let mut notes = vec![("family".to_owned(), family.spec()), ("seed".to_owned(), args.seed.to_string())];
     let numbers = [("sd", args.sd), ("floor", args.floor), ("peak", args.peak)];
@@ -102,7 +103,7 @@ fn notes(args: &CorruptArgs, family: &SharedFamily, drawn: &Corrupted) -> Vec<(S
     notes
 }
 
-/// One line of what was done.
+/// The result in one line.
 fn line(args: &CorruptArgs, family: &SharedFamily, drawn: &Corrupted, written: &Written) -> String {
     let (pages, rows, columns, channels) = drawn.noisy.dim();
     let mut size = format!("{rows} x {columns} pixels");

@@ -128,10 +128,10 @@ fn the_level_of_the_noise_is_asked_for() {
 fn a_mean_that_cannot_be_names_its_pixel() {
     let folder = folder();
     let (_, message) = efmca(folder.path(), "corrupt clean.png -o x.tif --noise exponential", 2);
-    assert!(message.contains("clean.png: page 0, row 0, column 0"), "{message}");
+    assert!(message.contains("clean.png: page 1, row 1, column 1"), "{message}");
     assert!(message.contains("above 0") && message.contains("floor"), "{message}");
     let (_, message) = efmca(folder.path(), "corrupt clean.png -o x.tif --noise bernoulli", 2);
-    assert!(message.contains("column 1") && message.contains("lower peak"), "{message}");
+    assert!(message.contains("column 2") && message.contains("lower peak"), "{message}");
     efmca(folder.path(), "corrupt clean.png -o x.tif --noise bernoulli --peak 1", 0);
 }
 

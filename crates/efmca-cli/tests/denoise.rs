@@ -122,6 +122,83 @@ fn colours_stacks_and_camera_units() {
 }
 
 #[test]
+fn pages_to_learn_from_are_a_set() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    // pages that have little in common, so that states of one are wrong for the other
+    let pages = Array4::from_shape_fn((2, 30, 28, 1), |(page, y, x, _)| {
+        if (page == 0 && x / 5 % 2 == 0) || (page == 1 && y / 4 % 2 == 0) { 9.0 } else { 1.0 }
+    });
+    save(path, "clean.tif", &pages);
+    succeeds(path, &["corrupt", "clean.tif", "-o", "noisy.tif", "--noise", "poisson"]);
+    let run = |name: &str, more: &[&str]| {
+        succeeds(path, &with(&["denoise", "noisy.tif", "-o", name], more));
+        std::fs::read(path.join(name)).unwrap()
+    };
+    let all = run("all.tif", &[]);
+    assert!(all == run("turned.tif", &["--learn-pages", "2,1"]), "the order of the pages changes the result");
+    assert!(all == run("more.tif", &["--learn-pages", "1,2,1"]), "a page that is named twice changes the result");
+    let first = run("first.tif", &["--learn-pages", "1"]);
+    assert!(first == run("twice.tif", &["--learn-pages", "1,1"]), "a page that is named twice counts twice");
+    assert!(first != all && first != run("second.tif", &["--learn-pages", "2"]));
+}
+
+#[test]
+fn a_reference_that_does_not_fit_is_refused_before_the_work() {
+    let folder = folder_with(1, 1);
+    let path = folder.path();
+    save(path, "small.tif", &scene(1, 1).slice_move(ndarray::s![.., ..39, .., ..]));
+    save(path, "dark.tif", &Array4::zeros((1, 40, 36, 1)));
+    succeeds(path, &with(&["denoise", "noisy.tif", "-o", "first.tif"], &["--save-model", "m.model"]));
+    // a number of iterations that would never end
+    let endless = ["--iterations", "100000000", "--uncertainty", "sd.tif", "--report", "r.html", "--reference"];
+    for (reference, words) in
+        [("small.tif", "39 x 36 pixels"), ("none.tif", "none.tif"), ("dark.tif", "largest value is 0")]
+    {
+        let denoise =
+            [&["denoise", "noisy.tif", "-o", "x.tif", "--noise", "poisson"], &endless[..], &[reference]].concat();
+        let message = refused(path, &denoise);
+        assert!(message.contains(words), "{message}");
+        let message = refused(path, &["apply", "m.model", "noisy.tif", "-o", "x.tif", "--reference", reference]);
+        assert!(message.contains(words), "{message}");
+    }
+    assert!(["x.tif", "sd.tif", "r.html"].iter().all(|name| !path.join(name).exists()));
+}
+
+#[cfg(unix)]
+#[test]
+fn after_ctrl_c_the_report_has_the_models_that_ran() {
+    use std::io::{BufRead, BufReader};
+    use std::process::{Command, Stdio};
+
+    let folder = folder_with(1, 1);
+    let path = folder.path();
+    let arguments = ["denoise", "noisy.tif", "-o", "out.tif", "--noise", "poisson", "--report", "r.html"];
+    let slow = ["--iterations", "100000", "--components", "12", "--log-format", "json"];
+    let mut child = Command::new(assert_cmd::cargo::cargo_bin!("efmca"))
+        .current_dir(path)
+        .args(arguments.iter().chain(&slow))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut messages = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    messages.read_line(&mut line).unwrap();
+    assert!(line.contains("\"iteration\""), "{line}");
+    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+    std::io::copy(&mut messages, &mut std::io::sink()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success() && text(&output.stdout).contains("stopped early"), "{}", text(&output.stdout));
+    // the first of three models, with the iterations that it had
+    let page = std::fs::read_to_string(path.join("r.html")).unwrap();
+    assert_eq!(page.matches("12 causes of").count(), 1);
+    assert!(!page.contains("100000 iterations"));
+    assert!(load(path, "out.tif").iter().all(|value| value.is_finite()));
+}
+
+#[test]
 fn png_gets_a_stated_scale() {
     let folder = folder_with(1, 1);
     let path = folder.path();
@@ -143,7 +220,7 @@ fn what_cannot_be_done_is_said_before_the_work() {
     negative[[0, 3, 7, 0]] = -2.0;
     save(path, "negative.tif", &negative);
     let message = denoise("negative.tif", "x.tif", "poisson", &[]);
-    assert!(message.contains("row 3, column 7") && message.contains("-2"), "{message}");
+    assert!(message.contains("page 1, row 4, column 8, channel 1") && message.contains("-2"), "{message}");
     save(path, "half.tif", &negative.mapv(|value: f64| value.abs() + 0.5));
     assert!(denoise("half.tif", "x.tif", "poisson", &[]).contains("--gain"));
     assert!(denoise("noisy.tif", "x.tif", "poison", &[]).contains("did you mean `poisson`?"));
@@ -153,6 +230,11 @@ fn what_cannot_be_done_is_said_before_the_work() {
     assert!(denoise("noisy.tif", "clean.tif/x.tif", "poisson", &[]).contains("clean.tif"));
     assert!(denoise("nothing.tif", "x.tif", "poisson", &[]).contains("nothing.tif"));
     assert!(denoise("noisy.tif", "x.tif", "poisson", &["--components", "many"]).contains("auto"));
+    assert!(denoise("noisy.tif", "x.tif", "poisson", &["--states", "0"]).contains("states = 0: give 1 or more"));
+    assert!(denoise("noisy.tif", "x.tif", "poisson", &["--iterations", "0"]).contains("iterations = 0"));
+    assert!(denoise("noisy.tif", "x.tif", "poisson", &["--learn-pages", "0"]).contains("1 to 1"));
+    save(path, "nothing-seen.tif", &Array4::from_elem((1, 40, 36, 1), f64::NAN));
+    assert!(denoise("nothing-seen.tif", "x.tif", "poisson", &[]).contains("every pixel to learn from is missing"));
     assert!(denoise("noisy.tif", "x.tif", "poisson", &["--report", "x.tif"]).contains("same file"));
     std::fs::write(path.join("cut.tif"), &std::fs::read(path.join("noisy.tif")).unwrap()[..900]).unwrap();
     assert!(denoise("cut.tif", "x.tif", "poisson", &[]).contains("cut.tif"));

@@ -2,6 +2,8 @@
 //!
 //! Fields count rows and columns from zero, as arrays do; messages count them from one, as people do.
 
+use std::fmt;
+
 use thiserror::Error;
 
 /// The result of everything in this crate that can fail.
@@ -203,8 +205,8 @@ pub enum Error {
     /// A mean that no member of the family has, in an image that is to be made noisy.
     #[error("{place}: noise of `{family}` cannot have the mean {mean}; {problem}")]
     ImpossibleMean {
-        /// Page, row, column and channel of the first such mean, from 0.
-        place: String,
+        /// The first such mean.
+        place: Pixel,
         /// The mean.
         mean: f64,
         /// The family.
@@ -213,12 +215,61 @@ pub enum Error {
         problem: String,
     },
 
+    /// A pixel that noise of the family cannot have.
+    #[error(
+        "{place}: the value {value} is outside the support of `{family}` ({support}); \
+         choose a family that allows it, or mark it as missing with NaN"
+    )]
+    ImpossiblePixel {
+        /// The first such pixel.
+        place: Pixel,
+        /// Its value.
+        value: f64,
+        /// The family of the noise.
+        family: String,
+        /// What the family allows, in words.
+        support: String,
+    },
+
+    /// An image in which nothing is present that could be learned from.
+    #[error(
+        "every pixel to learn from is missing (NaN), so that there is nothing to learn; check which pixels are marked as \
+         missing, or learn from other pages"
+    )]
+    EmptyImage,
+
     /// A model file or tensor set that does not describe a model.
     #[error("this is not a usable model: {problem}")]
     NotAModel {
         /// What is missing or contradictory.
         problem: String,
     },
+}
+
+/// The place of a pixel, counted from 0. It is written with names and counted from 1: `page 1, row 4, column 8, channel 1`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pixel {
+    /// The page of the stack.
+    pub page: usize,
+    /// The row of the page.
+    pub row: usize,
+    /// The column of the page.
+    pub column: usize,
+    /// The channel.
+    pub channel: usize,
+}
+
+impl From<(usize, usize, usize, usize)> for Pixel {
+    fn from((page, row, column, channel): (usize, usize, usize, usize)) -> Pixel {
+        Pixel { page, row, column, channel }
+    }
+}
+
+impl fmt::Display for Pixel {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [page, row, column, channel] = [self.page, self.row, self.column, self.channel].map(|at| at + 1);
+        write!(out, "page {page}, row {row}, column {column}, channel {channel}")
+    }
 }
 
 impl Error {

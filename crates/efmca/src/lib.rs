@@ -66,7 +66,7 @@ mod special;
 pub mod tasks;
 
 pub use em::{Checkpoint, Em, Fingerprint, Fit, Held, Hold, Init, Observer, Progress, Schedule, StopReason};
-pub use error::{Error, Result};
+pub use error::{Error, Pixel, Result};
 pub use family::{FamilySpec, SharedFamily};
 pub use model::{Background, Data, Inference, Model, Patches, Superposition, Weighted};
 pub use posterior::{Encoding, Truncation};

@@ -26,10 +26,6 @@ pub struct CauseSearch {
     comparison: Comparison,
 }
 
-/// The former name of [`CauseSearch`].
-#[doc(hidden)]
-pub type Select = CauseSearch;
-
 /// A number of causes that was tried.
 #[derive(Debug, Clone)]
 pub struct CauseTrial {

@@ -52,6 +52,18 @@ pub(crate) struct Posteriors<'a> {
 }
 
 impl<'a> Source<'a> {
+    /// Patches of images that comparisons look at where nothing is said.
+    pub const MOST_PATCHES: usize = 8000;
+
+    /// Images cut into patches of `patch` rows and columns, as far apart as it takes for about `most` of them.
+    #[must_use]
+    pub fn images(pixels: ArrayView4<'a, f64>, patch: (usize, usize), most: usize) -> Source<'a> {
+        let (pages, rows, columns, _) = pixels.dim();
+        let positions = pages * (rows + 1).saturating_sub(patch.0) * (columns + 1).saturating_sub(patch.1);
+        let stride = ((positions as f64 / most.max(1) as f64).sqrt().ceil() as usize).max(1);
+        Source::Images { pixels, patch, stride }
+    }
+
     /// All values that are present.
     pub(crate) fn values(&self) -> Vec<f64> {
         match self {

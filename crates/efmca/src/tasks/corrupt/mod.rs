@@ -1,7 +1,5 @@
 //! Noisy images to test with: every pixel drawn from a family with the mean that a clean image gives it.
 
-mod member;
-
 use std::collections::HashMap;
 
 use ndarray::{Array4, ArrayView4};
@@ -10,35 +8,34 @@ use rand_chacha::ChaCha8Rng;
 
 use super::quality::psnr;
 use crate::error::{Error, Result};
-use crate::family::{Family, SharedFamily};
-use member::{Member, Members};
+use crate::family::{FamilySpec, Member, Members, SharedFamily};
 
-/// Images of whole numbers have few different values, and their parameters are worked out once; this many at most.
+/// Images of integers have few different values, and their parameters are worked out once; this many at most.
 const REMEMBERED: usize = 1 << 16;
 
-/// How a clean image is made noisy.
+/// Settings for making a clean image noisy.
 ///
 /// ```
-/// use efmca::{family::family, tasks::corrupt::Corruption};
+/// use efmca::tasks::corrupt::Corruption;
 /// use ndarray::Array4;
 ///
 /// let clean = Array4::from_shape_fn((1, 8, 8, 1), |(_, row, _, _)| 10.0 * row as f64); // page, row, column, channel
-/// let dim = Corruption::new(family("poisson")?).peak(2.0).seed(1).apply(clean.view())?;
+/// let dim = Corruption::new("poisson").peak(2.0).seed(1).run(clean.view())?;
 /// assert_eq!(dim.means[[0, 7, 0, 0]], 2.0);
 /// assert_eq!(dim.scale, 35.0); // means times scale are the clean values again
 /// assert_eq!(dim.noisy[[0, 0, 3, 0]], 0.0); // no photons where it is dark
 /// # Ok::<(), efmca::Error>(())
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Corruption {
-    family: SharedFamily,
+    family: FamilySpec,
     peak: Option<f64>,
     sd: Option<f64>,
     floor: Option<f64>,
     seed: u64,
 }
 
-/// A noisy image, and what it was drawn from.
+/// A noisy image with the means that it was drawn from.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Corrupted {
@@ -46,7 +43,7 @@ pub struct Corrupted {
     pub noisy: Array4<f64>,
     /// The mean of every value.
     pub means: Array4<f64>,
-    /// What brings means (and estimates of them) back to the unit of the clean image: its largest value divided by the
+    /// The factor from means (and estimates of them) back to the unit of the clean image: its largest value divided by the
     /// peak, and 1 without a peak.
     pub scale: f64,
     /// How many means were below the floor and were raised to it.
@@ -61,10 +58,10 @@ impl Corruption {
     /// Noise of a family, with the values of the clean image as its means.
     ///
     /// The mean decides on everything for families with one parameter. Those with two (`gaussian`, `gamma`, `beta`,
-    /// `log-normal`, `inverse-gaussian`) need [`Corruption::sd`], too, or a known parameter (`gaussian:var=25`,
+    /// `log-normal`, `inverse-gaussian`) need [`Corruption::sd`], too, or a fixed parameter (`gaussian:var=25`,
     /// `gamma:k=4`).
-    pub fn new(family: SharedFamily) -> Corruption {
-        Corruption { family, peak: None, sd: None, floor: None, seed: 0 }
+    pub fn new(family: impl Into<FamilySpec>) -> Corruption {
+        Corruption { family: family.into(), peak: None, sd: None, floor: None, seed: 0 }
     }
 
     /// Scales the image so that its largest value becomes `peak`: mean = value / largest value · peak.
@@ -95,31 +92,40 @@ impl Corruption {
         self
     }
 
+    /// Whether the settings can be used; any image may come.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnknownFamily`] for a family that does not exist, [`Error::Setting`] for a peak, floor or standard deviation
+    /// without meaning, [`Error::FamilyParameter`] for a family whose noise is not fixed by them.
+    pub fn check(&self) -> Result<()> {
+        self.check_numbers()?;
+        Members::new(&*self.family.resolve()?, self.sd)?;
+        Ok(())
+    }
+
     /// Draws a noisy image from a clean one by page, row, column and channel.
     ///
-    /// Families of whole numbers allow a mean at an end of their values (0 for counts) and then always give that value.
+    /// Families of integers allow a mean at an end of their values (0 for counts) and then always give that value.
     /// NaN stays NaN.
     ///
     /// # Errors
     ///
-    /// [`Error::Setting`] for a peak, floor or standard deviation without meaning, [`Error::FamilyParameter`] for a
-    /// family whose noise is not fixed by them, [`Error::ImpossibleMean`] for the first mean that the family does not
-    /// have.
-    pub fn apply(&self, clean: ArrayView4<f64>) -> Result<Corrupted> {
-        self.check_settings()?;
-        let members = Members::new(&*self.family, self.sd)?;
+    /// All that [`Corruption::check`] finds; [`Error::Setting`] for an image that cannot be scaled to the peak, and
+    /// [`Error::ImpossibleMean`] for the first mean that the family does not have.
+    pub fn run(&self, clean: ArrayView4<f64>) -> Result<Corrupted> {
+        self.check_numbers()?;
+        let family = self.family.resolve()?;
+        let members = Members::new(&*family, self.sd)?;
         let (mut means, scale) = self.means(clean)?;
         let raised = self.raise(&mut means);
-        let noisy = self.draw(&members, &means)?;
+        let noisy = self.draw(&family, &members, &means)?;
         let largest_mean = means.iter().copied().fold(f64::NAN, f64::max);
-        let psnr = match largest_mean > 0.0 {
-            true => Some(psnr(noisy.view(), means.view(), largest_mean)?),
-            false => None,
-        };
+        let psnr = if largest_mean > 0.0 { Some(psnr(noisy.view(), means.view(), largest_mean)?) } else { None };
         Ok(Corrupted { noisy, means, scale, raised, largest_mean, psnr })
     }
 
-    fn check_settings(&self) -> Result<()> {
+    fn check_numbers(&self) -> Result<()> {
         for (name, value) in [("peak", self.peak), ("sd", self.sd)] {
             if let Some(value) = value.filter(|value| !(value.is_finite() && *value > 0.0)) {
                 return Err(Error::setting(name, value, "it must be a positive number"));
@@ -131,7 +137,7 @@ impl Corruption {
         Ok(())
     }
 
-    /// The means before the floor, and what brings them back.
+    /// The means before the floor, and the factor that brings them back.
     fn means(&self, clean: ArrayView4<f64>) -> Result<(Array4<f64>, f64)> {
         if let Some((place, value)) = clean.indexed_iter().find(|(_, value)| value.is_infinite()) {
             return Err(self.impossible(place, *value, "every value must be finite, and NaN marks a missing one"));
@@ -161,7 +167,7 @@ impl Corruption {
         raised
     }
 
-    fn draw(&self, members: &Members<'_>, means: &Array4<f64>) -> Result<Array4<f64>> {
+    fn draw(&self, family: &SharedFamily, members: &Members<'_>, means: &Array4<f64>) -> Result<Array4<f64>> {
         let mut noisy = means.clone();
         let mut remembered: HashMap<u64, Member> = HashMap::new();
         for (pixel, ((place, value), mean)) in noisy.indexed_iter_mut().zip(means).enumerate() {
@@ -178,11 +184,11 @@ impl Corruption {
                 }
             };
             *value = match member {
-                Member::Always(value) => *value,
-                Member::Drawn(eta) => {
+                Member::Constant(value) => *value,
+                Member::Natural(eta) => {
                     let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
                     rng.set_stream(pixel as u64);
-                    let drawn = self.family.sample(eta, &mut rng);
+                    let drawn = family.sample(eta, &mut rng);
                     if !drawn.is_finite() {
                         let why = "a value drawn with it is too large to be written as a number; scale the image";
                         return Err(self.impossible(place, *mean, why));
@@ -195,24 +201,8 @@ impl Corruption {
     }
 
     fn impossible(&self, place: (usize, usize, usize, usize), mean: f64, problem: impl Into<String>) -> Error {
-        let (page, row, column, channel) = place;
-        Error::ImpossibleMean {
-            place: format!("page {page}, row {row}, column {column}, channel {channel}"),
-            mean,
-            family: self.family.spec(),
-            problem: problem.into(),
-        }
+        Error::ImpossibleMean { place: place.into(), mean, family: self.family.spec(), problem: problem.into() }
     }
-}
-
-/// The natural parameters of the member of `family` that has this mean, and this standard deviation where it is free;
-/// `None` if there is none.
-pub(super) fn with_mean(family: &dyn Family, mean: f64, sd: f64) -> Option<Vec<f64>> {
-    let found = |sd: Option<f64>| match Members::new(family, sd).ok()?.with_mean(mean).ok()? {
-        Member::Drawn(eta) => Some(eta),
-        Member::Always(_) => None,
-    };
-    found(None).or_else(|| found(Some(sd)))
 }
 
 #[cfg(test)]

@@ -13,8 +13,8 @@ const NEGLIGIBLE: f64 = 1e-6;
 /// Lines of patches that are merged apart; the number does not depend on the threads, so that sums have one order.
 const LINES: usize = 16;
 
-/// What the causes of a model say about each pixel of an image: pages, rows, columns and channels.
-#[derive(Debug, Clone)]
+/// An image (pages, rows, columns and channels) as the causes of a model explain it, and how certain that is.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Estimate {
     /// The posterior mean of the winner's mean, $\mathbb E_q\lbrack M_{d,h(d,\vec s)}\rbrack $, over all patches that have the pixel.
     pub mean: Array4<f64>,
@@ -189,4 +189,30 @@ fn merge(geometry: &Geometry, band: &Band, window: &[f64], posteriors: &Posterio
         });
     }
     sums
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::family::family;
+    use crate::model::Background;
+    use ndarray::array;
+
+    #[test]
+    fn a_tie_between_a_cause_and_the_background_goes_to_the_cause() {
+        // two categories without order win by how decided they are, which is the same for 1/4 and 3/4; their means differ
+        let nominal = family("categorical:k=2,order=nominal").unwrap();
+        let model = Model::new(nominal, array![0.5], vec![array![[0.25]]], Background::fixed(&[0.75])).unwrap();
+        let tables = Tables::new(&model);
+        assert_eq!(tables.strength[[0, 0]], tables.strength[[1, 0]]);
+        // a row whose states are the empty one and the cause
+        let sets = Sets::from_bits(1, 2, vec![0, 1]).unwrap();
+        let posteriors = Posteriors::new(&model, &sets, &[0.5, 0.5]);
+        let mut seen = Vec::new();
+        let mut work = Work { rank: vec![0; 1], means: vec![0.0; 1] };
+        posteriors.each_state(0, &mut work, |_, means| seen.push(means[0]));
+        let means = model.means();
+        assert_ne!(seen[0], seen[1], "the cause does not win against the background: {seen:?}");
+        assert_eq!(seen[1], means[[0, 0]]);
+    }
 }

@@ -6,18 +6,18 @@ use rand_chacha::ChaCha8Rng;
 use ndarray::{Array1, Array2};
 
 use super::blur::Blur;
-use super::corrupt::with_mean;
 use crate::error::Result;
-use crate::family::SharedFamily;
+use crate::family::{SharedFamily, natural_with_mean};
 use crate::model::{Background, Columns, Data, Geometry, Model, Patches};
 
 /// A model whose causes are patches of the blurred image at random places.
 ///
-/// What is blurred are the statistics $\vec T(y)$: their local means are mean value parameters of any family.
+/// The statistics $\vec T(y)$ are blurred: their local means are mean value parameters of any family.
 pub(super) fn from_blurred(
     family: &SharedFamily,
     patches: &Patches,
-    (h, background): (usize, Background),
+    causes: usize,
+    background: &Background,
     blur: f64,
     seed: u64,
 ) -> Result<Model> {
@@ -36,12 +36,12 @@ pub(super) fn from_blurred(
         }
         w
     };
-    let mut w = Array2::zeros((h, d * l));
+    let mut w = Array2::zeros((causes, d * l));
     for mut row in w.outer_iter_mut() {
         row.assign(&Array1::from(profile(rng.random_range(0..geometry.n()))));
     }
-    let pi = Array1::from_elem(h, (2.0 / h as f64).min(0.3));
-    Model::from_parts(Columns::same(family.clone(), d)?, pi, w, background)
+    let pi = Array1::from_elem(causes, (2.0 / causes as f64).min(0.3));
+    Model::from_parts(Columns::same(family.clone(), d)?, pi, w, background.clone())
 }
 
 /// The share of the average that the dark keeps, where values have a lower end.
@@ -51,23 +51,22 @@ const DARK: f64 = 0.005;
 /// learned one would set a floor under all of them. `None` for families that are not ordered by their mean.
 pub(super) fn dark(family: &SharedFamily, patches: &Patches, blur: f64) -> Option<Background> {
     let geometry = patches.geometry()?;
-    let there: Vec<f64> = patches.pixels().iter().copied().filter(|value| !value.is_nan()).collect();
-    let mean = there.iter().sum::<f64>() / there.len() as f64;
-    let sd = (there.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / there.len() as f64).sqrt();
+    let present: Vec<f64> = patches.pixels().iter().copied().filter(|value| !value.is_nan()).collect();
+    let mean = present.iter().sum::<f64>() / present.len() as f64;
+    let sd = (present.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / present.len() as f64).sqrt();
     let low = family.support().low;
-    let dark = match low.is_finite() {
-        true => low + DARK * (mean - low),
-        false => {
-            let planes = blurred_statistics(family, patches, &geometry, blur.max(1.0));
-            let local = |pixel: usize| {
-                let mut w: Vec<f64> = planes.iter().map(|plane| plane[pixel]).collect();
-                family.project(&mut w);
-                family.f(&w)
-            };
-            (0..geometry.pixels()).map(local).fold(mean, f64::min) - sd
-        }
+    let dark = if low.is_finite() {
+        low + DARK * (mean - low)
+    } else {
+        let planes = blurred_statistics(family, patches, &geometry, blur.max(1.0));
+        let local = |pixel: usize| {
+            let mut w: Vec<f64> = planes.iter().map(|plane| plane[pixel]).collect();
+            family.project(&mut w);
+            family.f(&w)
+        };
+        (0..geometry.pixels()).map(local).fold(mean, f64::min) - sd
     };
-    let eta = with_mean(&**family, dark, sd)?;
+    let eta = natural_with_mean(&**family, dark, sd)?;
     let mut w = vec![0.0; family.l()];
     family.grad_a(&eta, &mut w);
     family.project(&mut w);
@@ -75,7 +74,7 @@ pub(super) fn dark(family: &SharedFamily, patches: &Patches, blur: f64) -> Optio
     inside.then(|| Background::Fixed(w.repeat(geometry.d())))
 }
 
-/// One plane for each $l$: the local means of $T_l$ over the pixels that are there, in a Gaussian window.
+/// One plane for each $l$: the local means of $T_l$ over the pixels that are present, in a Gaussian window.
 fn blurred_statistics(family: &SharedFamily, patches: &Patches, geometry: &Geometry, blur: f64) -> Vec<Vec<f64>> {
     let (rows, columns) = geometry.image();
     let l = family.l();
@@ -92,12 +91,12 @@ fn blurred_statistics(family: &SharedFamily, patches: &Patches, geometry: &Geome
         }
     }
     // where nothing is near, the mean of all
-    let there = planes.pop().unwrap_or_default();
-    let total: f64 = there.iter().sum();
+    let present = planes.pop().unwrap_or_default();
+    let total: f64 = present.iter().sum();
     for plane in &mut planes {
         let mean = plane.iter().sum::<f64>() / total;
-        for (value, there) in plane.iter_mut().zip(&there) {
-            *value = if *there > 1e-6 { *value / there } else { mean };
+        for (value, present) in plane.iter_mut().zip(&present) {
+            *value = if *present > 1e-6 { *value / present } else { mean };
         }
     }
     planes

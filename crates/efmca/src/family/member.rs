@@ -1,25 +1,25 @@
-//! The member of a family that has a given mean.
+//! The member of a family that has a given mean. Noise is made with it, and the background of denoising is one.
 
+use super::{Family, Measure, Range, Support, checked_phi, from_conventional};
 use crate::error::{Error, Result};
-use crate::family::{Family, Measure, Range, Support, checked_phi, from_conventional};
 
-/// A distribution to draw a pixel from.
-pub(super) enum Member {
-    /// All mass at one value.
-    Always(f64),
+/// A distribution that values can be drawn from.
+pub(crate) enum Member {
+    /// All mass at one value: the mean is an end of the support.
+    Constant(f64),
     /// Natural parameters.
-    Drawn(Vec<f64>),
+    Natural(Vec<f64>),
 }
 
 /// Finds members of a family by their mean, and their standard deviation where that is free.
 #[derive(Debug)]
-pub(super) struct Members<'a> {
+pub(crate) struct Members<'a> {
     family: &'a dyn Family,
     support: Support,
     spread: Option<Spread>,
 }
 
-/// Usual parameters from mean and standard deviation, or why there are none.
+/// Usual parameters from mean and standard deviation, or the reason why there are none.
 type FromMeanAndSd = fn(mean: f64, sd: f64) -> std::result::Result<[f64; 2], String>;
 
 /// The scatter of a family with two parameters.
@@ -31,11 +31,11 @@ struct Spread {
 
 /// Families with two parameters: their usual ones from mean and standard deviation, and how to fix one of them.
 const TWO_PARAMETERS: [(&str, FromMeanAndSd, &str); 5] = [
-    ("gaussian", |mean, sd| Ok([mean, sd * sd]), ", or the variance with the family, as in `gaussian:var=25`"),
+    ("gaussian", |mean, sd| Ok([mean, sd * sd]), ", or the variance with the family, such as `gaussian:var=25`"),
     (
         "gamma",
         |mean, sd| Ok([(mean / sd).powi(2), mean / sd / sd]),
-        ", or the shape with the family, as in `gamma:k=4` for four looks",
+        ", or the shape with the family, such as `gamma:k=4` for four looks",
     ),
     (
         "log-normal",
@@ -52,15 +52,16 @@ const TWO_PARAMETERS: [(&str, FromMeanAndSd, &str); 5] = [
 fn beta(mean: f64, sd: f64) -> std::result::Result<[f64; 2], String> {
     let widest = mean * (1.0 - mean);
     let total = widest / (sd * sd) - 1.0;
-    match total > 0.0 {
-        true => Ok([mean * total, (1.0 - mean) * total]),
-        false => Err(format!("with it the standard deviation {sd} must be below {}; make it smaller", widest.sqrt())),
+    if total > 0.0 {
+        Ok([mean * total, (1.0 - mean) * total])
+    } else {
+        Err(format!("with it the standard deviation {sd} must be below {}; make it smaller", widest.sqrt()))
     }
 }
 
 impl<'a> Members<'a> {
     /// Refuses families whose noise is not fixed by a mean, and a standard deviation that is missing or too much.
-    pub(super) fn new(family: &'a dyn Family, sd: Option<f64>) -> Result<Members<'a>> {
+    pub(crate) fn new(family: &'a dyn Family, sd: Option<f64>) -> Result<Members<'a>> {
         let refuse = |problem: String| Err(Error::FamilyParameter { family: family.spec(), problem });
         let spread = match TWO_PARAMETERS.iter().find(|(name, ..)| *name == family.spec()) {
             Some((_, parameters, or)) => match sd {
@@ -72,7 +73,7 @@ impl<'a> Members<'a> {
         if spread.is_none() {
             if family.l() != 1 || family.parameters().len() != 1 {
                 return refuse(
-                    "a mean does not fix its noise; use a family with one parameter, as poisson, bernoulli, \
+                    "a mean does not fix its noise; use a family with one parameter, such as poisson, bernoulli, \
                      binomial:n=10, exponential or gamma:k=4"
                         .into(),
                 );
@@ -80,7 +81,7 @@ impl<'a> Members<'a> {
             if let Some(mean) = constant_mean(family)? {
                 return refuse(format!(
                     "its mean is {mean} whatever its parameter is, so that it cannot follow an image; use a family \
-                     whose mean is free, as gaussian:var=25"
+                     whose mean is free, such as gaussian:var=25"
                 ));
             }
             if let Some(sd) = sd {
@@ -92,12 +93,12 @@ impl<'a> Members<'a> {
         Ok(Members { family, support: family.support(), spread })
     }
 
-    /// The member with this mean, or which means there are and what to do.
-    pub(super) fn with_mean(&self, mean: f64) -> std::result::Result<Member, String> {
+    /// The member with this mean, or the reason why the family has none and what to do.
+    pub(crate) fn with_mean(&self, mean: f64) -> std::result::Result<Member, String> {
         let Support { low, high, measure, .. } = self.support;
         let counting = measure == Measure::Counting;
         if counting && (mean == low || mean == high) {
-            return Ok(Member::Always(mean));
+            return Ok(Member::Constant(mean));
         }
         if mean <= low || mean >= high {
             return Err(self.advice(mean));
@@ -115,9 +116,11 @@ impl<'a> Members<'a> {
         let mut w = vec![0.0; self.family.l()];
         self.family.grad_a(&eta, &mut w);
         // A family of the user's own may have a name of ours, and extreme parameters lose digits.
-        match (self.family.f(&w) - mean).abs() <= 1e-6 * mean.abs().max(self.spread.as_ref().map_or(0.0, |s| s.sd)) {
-            true => Ok(Member::Drawn(eta)),
-            false => Err("no parameters of the family that can be written as numbers give it; scale the image".into()),
+        let scale = mean.abs().max(self.spread.as_ref().map_or(0.0, |spread| spread.sd));
+        if (self.family.f(&w) - mean).abs() <= 1e-6 * scale {
+            Ok(Member::Natural(eta))
+        } else {
+            Err("no parameters of the family that can be written as numbers give it; scale the image".into())
         }
     }
 
@@ -139,7 +142,7 @@ impl<'a> Members<'a> {
         self.family.inside(&[w]).then_some(w)
     }
 
-    /// Which means there are, and how to get there from this one.
+    /// The means that the family has, and how to get to them from this one.
     fn advice(&self, mean: f64) -> String {
         let Support { low, high, measure, .. } = self.support;
         let means = match (measure == Measure::Counting, low.is_finite(), high.is_finite()) {
@@ -149,9 +152,10 @@ impl<'a> Members<'a> {
             (false, true, false) => format!("its means are above {low}"),
             (false, false, _) => "its means are finite numbers".to_owned(),
         };
-        let remedy = match mean <= low {
-            true => "raise such means (floor), or choose a family that has them",
-            false => "scale the image to a lower peak, or choose a family that has them",
+        let remedy = if mean <= low {
+            "raise such means (floor), or choose a family that has them"
+        } else {
+            "scale the image to a lower peak, or choose a family that has them"
         };
         format!("{means}; {remedy}")
     }
@@ -171,4 +175,39 @@ fn constant_mean(family: &dyn Family) -> Result<Option<f64>> {
         *mean = family.f(&w);
     }
     Ok((means[0] == means[1]).then_some(means[0]))
+}
+
+/// The natural parameters of the member of `family` that has this mean, and this standard deviation where it is free;
+/// `None` if there is none.
+pub(crate) fn natural_with_mean(family: &dyn Family, mean: f64, sd: f64) -> Option<Vec<f64>> {
+    let found = |sd: Option<f64>| match Members::new(family, sd).ok()?.with_mean(mean).ok()? {
+        Member::Natural(eta) => Some(eta),
+        Member::Constant(_) => None,
+    };
+    found(None).or_else(|| found(Some(sd)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::family::family;
+
+    #[test]
+    fn the_member_has_the_mean_that_was_asked_for() {
+        for (spec, mean) in
+            [("poisson", 3.5), ("exponential", 0.2), ("gaussian", -4.0), ("beta", 0.3), ("gamma:k=4", 7.0)]
+        {
+            let family = family(spec).unwrap();
+            let eta = natural_with_mean(&*family, mean, 0.1).unwrap();
+            let mut w = vec![0.0; family.l()];
+            family.grad_a(&eta, &mut w);
+            assert!((family.f(&w) - mean).abs() < 1e-9, "{spec}: {}", family.f(&w));
+        }
+        // means that a family does not have, and families that a mean does not fix
+        for (spec, mean) in
+            [("poisson", -1.0), ("poisson", 0.0), ("beta", 1.5), ("laplace", 1.0), ("categorical:k=3", 1.0)]
+        {
+            assert_eq!(natural_with_mean(&*family(spec).unwrap(), mean, 0.1), None, "{spec} {mean}");
+        }
+    }
 }

@@ -12,22 +12,22 @@ const ENDS: f64 = 0.05;
 /// see anything, and the fewer causes can be told apart. The constants were fitted to six images with 0.1 to 1 photon a
 /// pixel (`experiments/results/poisson.md`).
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Suitable {
+pub(super) struct SuitableSettings {
     /// Rows and columns of a patch.
     pub(super) patch: f64,
     /// The number of causes that a single model needs at least.
-    pub(super) components: f64,
+    pub(super) causes: f64,
     /// The standard deviation of the blur of the start.
     pub(super) blur: f64,
 }
 
-impl Suitable {
-    pub(super) fn of(noisy: ArrayView4<'_, f64>) -> Suitable {
+impl SuitableSettings {
+    pub(super) fn of(noisy: ArrayView4<'_, f64>) -> SuitableSettings {
         // 1.6 is a photograph with two photons in its brightest pixel
         let relative = signal_to_noise(noisy).clamp(0.02, 200.0) / 1.6;
-        Suitable {
+        SuitableSettings {
             patch: (18.0 * relative.powf(-0.25)).clamp(8.0, 36.0),
-            components: (110.0 * relative.sqrt()).clamp(20.0, 150.0),
+            causes: (110.0 * relative.sqrt()).clamp(20.0, 150.0),
             blur: (2.0 * relative.powf(-0.25)).clamp(1.0, 4.0),
         }
     }
@@ -61,11 +61,11 @@ fn blocks(noisy: ArrayView4<'_, f64>, side: usize) -> Vec<(f64, f64)> {
         for channel in page.axis_iter(Axis(2)) {
             let size = (side.min(channel.nrows()), side.min(channel.ncols()));
             for block in channel.exact_chunks(size) {
-                let there: Vec<f64> = block.iter().copied().filter(|value| value.is_finite()).collect();
-                if there.len() > 1 {
-                    let mean = there.iter().sum::<f64>() / there.len() as f64;
-                    let squares: f64 = there.iter().map(|value| (value - mean).powi(2)).sum();
-                    found.push((mean, squares / (there.len() - 1) as f64));
+                let present: Vec<f64> = block.iter().copied().filter(|value| value.is_finite()).collect();
+                if present.len() > 1 {
+                    let mean = present.iter().sum::<f64>() / present.len() as f64;
+                    let squares: f64 = present.iter().map(|value| (value - mean).powi(2)).sum();
+                    found.push((mean, squares / (present.len() - 1) as f64));
                 }
             }
         }
@@ -86,11 +86,11 @@ mod tests {
                 f64::from(u8::from(x > 32)) * 10.0 + noise * wiggle
             })
         };
-        let (quiet, loud) = (Suitable::of(image(1.0).view()), Suitable::of(image(20.0).view()));
-        assert!(quiet.patch < loud.patch && quiet.components > loud.components, "{quiet:?} {loud:?}");
+        let (quiet, loud) = (SuitableSettings::of(image(1.0).view()), SuitableSettings::of(image(20.0).view()));
+        assert!(quiet.patch < loud.patch && quiet.causes > loud.causes, "{quiet:?} {loud:?}");
         // images without noise, without signal, or without pixels have settings, too
         for image in [image(0.0), Array4::zeros((1, 3, 2, 1)), Array4::from_elem((1, 9, 9, 1), f64::NAN)] {
-            assert!(Suitable::of(image.view()).patch >= 8.0);
+            assert!(SuitableSettings::of(image.view()).patch >= 8.0);
         }
     }
 }

@@ -4,10 +4,11 @@ use ndarray::{Array4, ArrayView4};
 
 use super::blur::Blur;
 use super::merge::Estimate;
+use crate::error::{Error, Result};
 
 /// Standard deviation of the window, in pixels, in which estimates are compared with the noisy image.
 const AROUND: f64 = 6.0;
-/// What an estimate's own variance adds to its risk: it has seen the noise that it is compared with, and follows it.
+/// The share of an estimate's own variance that is added to its risk: it has seen the noise that it is compared with, and follows it.
 /// 1 would be a variance that is all due to the noise; the best value was 1.25 to 1.5 on six images at three peaks.
 const FOLLOWS_NOISE: f64 = 1.4;
 /// The variance of an estimate is not below this share of the noise.
@@ -18,20 +19,29 @@ const SMALLEST_GROUP: usize = 100;
 
 impl Estimate {
     /// Puts several estimates of the same noisy image together: for each pixel mostly those that explain the pixels around
-    /// it best. The standard deviation has that between them in it. `None` if there is none, or if their sizes differ.
+    /// it best. The standard deviation has that between them in it.
     ///
     /// With residuals $y - m$, variances $s^2$ of an estimate, and $v$, the variance of the noise, the risk around a pixel is
     /// $$ R = \sum_{\text{around}} \frac{\tfrac12 (y - m)^2 + c\, s^2}{v} $$
     /// (the second term stands for the covariance of $m$ and $y$ in Stein's unbiased estimate of the risk), and the estimate
     /// has a weight proportional to $e^{-R} / (s^2 + v/100)$. $v$ is measured: it is the mean of $(y - m)^2$ among pixels of
     /// equal brightness, so that nothing need be known of the family.
-    pub fn combine(noisy: ArrayView4<'_, f64>, estimates: &[Estimate]) -> Option<Estimate> {
-        let first = estimates.first()?;
-        if estimates.iter().any(|estimate| estimate.mean.dim() != noisy.dim()) {
-            return None;
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Setting`] if there is no estimate, [`Error::Shape`] if one has another size than the image.
+    pub fn combine(noisy: ArrayView4<'_, f64>, estimates: &[Estimate]) -> Result<Estimate> {
+        let Some(first) = estimates.first() else {
+            return Err(Error::setting("estimates", "none", "give one at least"));
+        };
+        for shape in estimates.iter().flat_map(|estimate| [estimate.mean.shape(), estimate.deviation.shape()]) {
+            if shape != noisy.shape() {
+                let text = |shape: &[usize]| format!("{shape:?} (pages, rows, columns, channels)");
+                return Err(Error::shape("estimate", text(noisy.shape()), text(shape)));
+            }
         }
         if estimates.len() == 1 {
-            return Some(first.clone());
+            return Ok(first.clone());
         }
         let mut average = first.mean.clone();
         estimates[1..].iter().for_each(|estimate| average += &estimate.mean);
@@ -62,7 +72,7 @@ impl Estimate {
             mean[place] = m;
             deviation[place] = sum(&square).sqrt();
         }
-        Some(Estimate { mean, deviation })
+        Ok(Estimate { mean, deviation })
     }
 }
 
@@ -73,25 +83,25 @@ fn risk(noisy: ArrayView4<'_, f64>, estimate: &Estimate, variance: &Array4<f64>)
     let pixels = 4.0 * std::f64::consts::PI * AROUND * AROUND;
     let (pages, rows, columns, channels) = noisy.dim();
     let mut risk = Array4::zeros(noisy.dim());
-    let (mut sums, mut there) = (vec![0.0; rows * columns], vec![0.0; rows * columns]);
+    let (mut sums, mut present) = (vec![0.0; rows * columns], vec![0.0; rows * columns]);
     for (page, channel) in (0..pages).flat_map(|page| (0..channels).map(move |channel| (page, channel))) {
-        for (at, (sum, there)) in sums.iter_mut().zip(&mut there).enumerate() {
+        for (at, (sum, present)) in sums.iter_mut().zip(&mut present).enumerate() {
             let place = (page, at / columns, at % columns, channel);
             let (residual, s) = (noisy[place] - estimate.mean[place], estimate.deviation[place]);
             let one = (0.5 * residual * residual + FOLLOWS_NOISE * s * s) / variance[place];
-            (*sum, *there) = if one.is_finite() { (one, 1.0) } else { (0.0, 0.0) };
+            (*sum, *present) = if one.is_finite() { (one, 1.0) } else { (0.0, 0.0) };
         }
         blur.page(&mut sums, columns);
-        blur.page(&mut there, columns);
-        for (at, (sum, there)) in sums.iter().zip(&there).enumerate() {
+        blur.page(&mut present, columns);
+        for (at, (sum, present)) in sums.iter().zip(&present).enumerate() {
             let place = (page, at / columns, at % columns, channel);
-            risk[place] = if *there > 1e-6 { pixels * sum / there } else { 0.0 };
+            risk[place] = if *present > 1e-6 { pixels * sum / present } else { 0.0 };
         }
     }
     risk
 }
 
-/// The variance of the noise of each pixel: the mean square of what is left in pixels of the same brightness.
+/// The variance of the noise of each pixel: the mean squared residual of pixels of the same brightness.
 fn noise_variance(noisy: ArrayView4<'_, f64>, estimate: &Array4<f64>) -> Array4<f64> {
     let mut pixels: Vec<(f64, f64)> = noisy
         .iter()
@@ -169,8 +179,9 @@ mod tests {
         // and the deviation has the difference between the estimates in it
         assert!(both.deviation.iter().all(|value| *value >= 0.1 && *value < 0.6));
         assert_eq!(Estimate::combine(noisy.view(), std::slice::from_ref(&left)).unwrap().mean, left.mean);
-        assert!(Estimate::combine(noisy.view(), &[]).is_none());
-        assert!(Estimate::combine(Array4::zeros((1, 2, 2, 1)).view(), &[left.clone(), left]).is_none());
+        assert!(matches!(Estimate::combine(noisy.view(), &[]), Err(Error::Setting { .. })));
+        let small = Estimate { mean: Array4::zeros((1, 2, 2, 1)), deviation: Array4::zeros((1, 2, 2, 1)) };
+        assert!(matches!(Estimate::combine(noisy.view(), &[left, small]), Err(Error::Shape { .. })));
     }
 
     #[test]

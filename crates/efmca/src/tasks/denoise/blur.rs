@@ -1,9 +1,19 @@
 //! Gaussian windows over images.
 
-/// A Gaussian window that sums what lies around each pixel; nothing lies beyond the edge.
+/// A Gaussian window for sums around each pixel; beyond the edge there is nothing to add.
 pub(super) struct Blur {
     /// Half of the window, from its middle on; the middle weighs 1.
     kernel: Vec<f64>,
+}
+
+/// A row or a column of a page.
+struct Line {
+    /// The place of its first value.
+    first: usize,
+    /// The number of its values.
+    length: usize,
+    /// The distance from one value to the next.
+    step: usize,
 }
 
 impl Blur {
@@ -19,15 +29,15 @@ impl Blur {
         let rows = page.len() / columns.max(1);
         let mut line = Vec::new();
         for y in 0..rows {
-            self.line(page, (y * columns, columns, 1), &mut line);
+            self.line(page, &Line { first: y * columns, length: columns, step: 1 }, &mut line);
         }
         for x in 0..columns {
-            self.line(page, (x, rows, columns), &mut line);
+            self.line(page, &Line { first: x, length: rows, step: columns }, &mut line);
         }
     }
 
-    /// The line that begins at `first` and has `length` values, `step` apart.
-    fn line(&self, page: &mut [f64], (first, length, step): (usize, usize, usize), line: &mut Vec<f64>) {
+    /// Replaces the values of a line; `line` is room for a copy of them.
+    fn line(&self, page: &mut [f64], &Line { first, length, step }: &Line, line: &mut Vec<f64>) {
         let reach = self.kernel.len() - 1;
         line.clear();
         line.resize(length + 2 * reach, 0.0);

@@ -1,0 +1,128 @@
+use std::ops::ControlFlow;
+
+use super::*;
+use ndarray::{Array4, s};
+
+fn noisy() -> Array4<f64> {
+    Array4::from_shape_fn((2, 31, 26, 1), |(page, y, x, _)| ((y / 9 + x / 7 + 2 * page) % 5 + (y * x) % 2) as f64)
+}
+
+fn quick() -> Denoiser {
+    Denoiser::new("poisson").causes(6).iterations(3)
+}
+
+#[test]
+fn members_are_combined_and_their_estimates_kept_if_asked_for() {
+    let noisy = noisy();
+    let plain = quick().run(noisy.view()).unwrap();
+    assert!(plain.members.iter().all(|member| member.estimate.is_none()) && !plain.interrupted);
+    let kept = quick().member_estimates(true).run(noisy.view()).unwrap();
+    let estimates: Vec<Estimate> = kept.members.iter().filter_map(|member| member.estimate.clone()).collect();
+    assert_eq!(estimates.len(), 3);
+    assert_eq!(Estimate::combine(noisy.view(), &estimates).unwrap(), plain.estimate);
+    // a member by itself gives the same
+    let alone = kept.members[1].settings.run(noisy.view()).unwrap();
+    assert_eq!(alone.estimate, estimates[1]);
+}
+
+#[test]
+fn pages_to_learn_from_are_a_set() {
+    let noisy = noisy();
+    let quick = quick().patch(6, 6);
+    let run = |denoiser: Denoiser| denoiser.run(noisy.view()).unwrap().estimate;
+    let all = run(quick.clone());
+    assert_eq!(run(quick.clone().learn_from([1, 0])), all);
+    assert_eq!(run(quick.clone().learn_from([0, 1, 1])), all);
+    let first = run(quick.clone().learn_from([0]));
+    assert_eq!(run(quick.clone().learn_from([0, 0])), first);
+    assert_ne!(first, all);
+    assert_ne!(run(quick.clone().learn_from([1])), first);
+    let message = quick.clone().learn_from([0, 2]).run(noisy.view()).unwrap_err().to_string();
+    assert!(message.contains("page 3") && message.contains("pages 1 to 2"), "{message}");
+    let one = noisy.slice(s![..1, .., .., ..]);
+    assert!(quick.clone().learn_from([usize::MAX]).run(one).unwrap_err().to_string().contains("one page only"));
+    assert!(quick.learn_from([]).check().unwrap_err().to_string().contains("one page at least"));
+}
+
+#[test]
+fn progress_counts_the_iterations_of_all_members() {
+    let mut seen = Vec::new();
+    let denoised = quick().run_observed(noisy().view(), &mut |progress| {
+        let training = progress.training.unwrap();
+        seen.push((progress.stage.to_owned(), progress.done, progress.total, training.iteration, training.iterations));
+        ControlFlow::Continue(())
+    });
+    let expected: Vec<_> = (0..9).map(|k| (format!("model {} of 3", k / 3 + 1), k + 1, 9, k % 3 + 1, 3)).collect();
+    assert_eq!(seen, expected);
+    assert!(!denoised.unwrap().interrupted);
+}
+
+#[test]
+fn a_break_ends_the_work_with_the_members_so_far() {
+    let noisy = noisy();
+    for (calls, members, iterations) in [(1, 1, 1), (3, 1, 3), (5, 2, 2)] {
+        let mut count = 0;
+        let mut observer = |_: &Progress<'_>| {
+            count += 1;
+            // one break is enough
+            if count == calls { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let denoised = quick().run_observed(noisy.view(), &mut observer).unwrap();
+        assert_eq!(count, calls);
+        assert_eq!(denoised.members.len(), members);
+        assert_eq!(denoised.members[members - 1].history.len(), iterations);
+        assert!(denoised.interrupted);
+        assert!(denoised.estimate.mean.iter().all(|value| value.is_finite()));
+    }
+    // in the last iteration of all there is nothing left to end
+    let mut last = |progress: &Progress<'_>| {
+        if progress.done < progress.total { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    };
+    assert!(!quick().run_observed(noisy.view(), &mut last).unwrap().interrupted);
+    // without a number of causes there is no model to clean with
+    let auto = quick().causes(Causes::Auto).patch(6, 6);
+    let stopped = auto.run_observed(noisy.view(), &mut |_| ControlFlow::Break(()));
+    assert!(matches!(stopped, Err(Error::Stopped { .. })));
+}
+
+#[test]
+fn settings_and_images_are_checked_before_the_work() {
+    let noisy = noisy();
+    let mut never = |_: &Progress<'_>| -> ControlFlow<()> { panic!("work was done") };
+    let mut refused = |denoiser: &Denoiser, noisy: &Array4<f64>, words: &str| {
+        let error = denoiser.run_observed(noisy.view(), &mut never).unwrap_err().to_string();
+        assert!(error.contains(words), "{words}: {error}");
+    };
+    for (denoiser, words) in [
+        (quick().window(0.0), "window = 0"),
+        (quick().window(f64::NAN), "window = NaN"),
+        (quick().blur(-1.0), "blur = -1"),
+        (quick().states(0), "states = 0"),
+        (quick().iterations(0), "iterations = 0"),
+        (quick().batches(0), "batches = 0"),
+        (quick().causes(0), "causes = 0"),
+        (quick().patch(0, 3), "patch = 0 x 3"),
+        (Denoiser::new("gamma:q=4"), "gamma"),
+    ] {
+        assert!(denoiser.check().is_err());
+        refused(&denoiser, &noisy, words);
+    }
+    refused(&quick().patch(6, 99), &noisy, "31 x 26 pixels");
+    refused(&quick().patch(32, 6).causes(Causes::Auto), &noisy, "31 x 26 pixels");
+    // also in pages that are not learned from
+    let mut negative = noisy.clone();
+    negative[[1, 2, 3, 0]] = -2.0;
+    refused(&quick().learn_from([0]), &negative, "page 2, row 3, column 4, channel 1: the value -2");
+    let mut missing = noisy.clone();
+    missing.slice_mut(s![1, .., .., ..]).fill(f64::NAN);
+    refused(&quick().learn_from([1]), &missing, "every pixel to learn from is missing");
+    refused(&quick(), &Array4::zeros((0, 3, 4, 1)), "at least one of each");
+}
+
+#[test]
+fn missing_pixels_are_filled_in() {
+    let mut noisy = noisy();
+    noisy.slice_mut(s![.., ..;3, ..;2, ..]).fill(f64::NAN);
+    let estimate = quick().quality(Quality::Fast).run(noisy.view()).unwrap().estimate;
+    assert!(estimate.mean.iter().all(|value| value.is_finite()));
+}

@@ -1,0 +1,34 @@
+//! Zero-shot denoising and inpainting (Sec. 7.2.3): models are learned from the patches of the noisy image itself, and say what
+//! is below the noise.
+//!
+//! [`Denoiser`] is the complete method, the one of `efmca denoise`; [`PatchDenoiser`] is one member of it: one model of patches
+//! of one size. The steps, and the files that they are in:
+//!
+//! | step | file |
+//! | --- | --- |
+//! | 1. Patch size, number of causes and blur that suit the signal and the noise of the image | `suitable.rs` |
+//! | 2. The models of a [`Quality`], and their seeds | `quality.rs`, `plan.rs` |
+//! | 3. If asked for ([`Causes::Auto`](crate::Causes::Auto)), the number of causes that predicts held-out pixels best | `causes.rs` |
+//! | 4. A start from patches of the blurred image, above a dark background | `start.rs`, `blur.rs` |
+//! | 5. Learning each model by incremental variational EM | `learning.rs` |
+//! | 6. The posterior mean of each patch, averaged where patches overlap | `cleaning.rs`, `merge.rs` |
+//! | 7. Each pixel mostly from the models that are best around it | `combine.rs` |
+
+mod blur;
+mod causes;
+mod cleaning;
+mod combine;
+mod denoiser;
+mod image;
+mod learning;
+mod merge;
+mod patch_denoiser;
+mod plan;
+mod quality;
+mod start;
+mod suitable;
+
+pub use denoiser::{Denoised, Denoiser, Member};
+pub use merge::Estimate;
+pub use patch_denoiser::PatchDenoiser;
+pub use quality::Quality;
