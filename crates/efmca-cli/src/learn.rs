@@ -4,44 +4,41 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use efmca::em::{Progress, StopReason};
-use efmca::family::{SharedFamily, family};
 use efmca::tasks::learn::FeatureLearner;
-use efmca::{Checkpoint, Em, Error, Fingerprint, Fit, Init, Superposition};
+use efmca::{Checkpoint, Em, Error, Fingerprint, Fit};
 use efmca_io::{ModelFile, read_checkpoint, write_checkpoint, write_model_file};
 use efmca_view::{Gallery, Report};
 use serde_json::Value;
 
 use crate::clean::set_threads;
 use crate::failure::Failure;
-use crate::learn_args::{FeatureArgs, LearningArgs, Phases, Rule, Start};
+use crate::learn_args::FeatureArgs;
 use crate::learn_data::Points;
 use crate::learn_files::Files;
 use crate::progress::Watch;
 use crate::show::Screen;
 
-/// The share of the average in a start from single data points.
-const ROW_SHARE: f64 = 0.5;
-
 pub(crate) fn learn(args: &FeatureArgs) -> Result<(), Failure> {
     set_threads(args.threads)?;
-    let spec = &args.learning.family;
-    let family = family(spec).map_err(|error| Failure::input(format!("--family {spec}: {error}")))?;
-    args.learning.check()?;
-    let learner = learner(&args.learning, family);
+    let learner = args.learning.learner()?;
+    let family = learner.family().map_err(Failure::input)?;
     let files = Files::new(&args.out_dir);
     files.check(args)?;
     let watch = Watch::new(args.log_format);
-    let points = Points::read(args, &learner.family)?;
+    let points = Points::read(args, &family)?;
     let mut screen = Screen::new();
     for remark in &points.remarks {
         screen.say(&format!("note: {remark}"))?;
     }
-    let em = learner.em(points.data.n());
+    let em = learner.em(points.data.n()).map_err(Failure::work)?;
     let left = if args.resume { left_run(&files.checkpoint, &points)? } else { None };
     files.clear(args)?;
     screen.say(&match &left {
-        Some(left) if left.history.len() == learner.iterations => {
-            format!("{}: all {} iterations are done, and pictures are made again", points.words, learner.iterations)
+        Some(left) if left.history.len() == args.learning.iterations => {
+            format!(
+                "{}: all {} iterations are done, and pictures are made again",
+                points.words, args.learning.iterations
+            )
         }
         Some(left) => format!("{}: going on after iteration {}", points.words, left.history.len()),
         None if args.resume => format!("{}: there is no checkpoint yet, so this is a new run", points.words),
@@ -90,28 +87,6 @@ pub(crate) fn learn(args: &FeatureArgs) -> Result<(), Failure> {
     }
     watch.event("written", &[("path", files.model.display().to_string().into())]);
     Ok(screen.say(&line)?)
-}
-
-fn learner(args: &LearningArgs, family: SharedFamily) -> FeatureLearner {
-    let mut learner = FeatureLearner::new(family, args.components);
-    if let Some(rule) = args.superposition {
-        learner.superposition = match rule {
-            Rule::Max => Superposition::Max,
-            Rule::MaxMagnitude => Superposition::MaxMagnitude,
-        };
-    }
-    learner.iterations = args.iterations;
-    learner.two_phases &= args.phases == Phases::Two;
-    learner.states = args.states;
-    learner.pi_init = args.pi_start;
-    learner.pseudo_rows = args.pseudo_rows;
-    learner.batches = args.batches;
-    learner.init = match args.start {
-        Start::Clusters => Init::Clusters { spread: args.spread },
-        Start::Rows => Init::Rows { share: ROW_SHARE },
-    };
-    learner.seed = args.seed;
-    learner
 }
 
 /// The run that was left in the folder, if there is one and it is of the same data.
@@ -218,7 +193,7 @@ fn settings(args: &FeatureArgs, learner: &FeatureLearner, points: &Points, fit: 
         .filter_map(|path| path.file_name())
         .map(|name| name.to_string_lossy().into_owned())
         .collect();
-    let phases = learner.second_phase().map_or("all parameters together".to_owned(), |second| {
+    let phases = learner.second_phase().ok().flatten().map_or("all parameters together".to_owned(), |second| {
         format!("means and priors for {second} iterations, then standard deviations")
     });
     let mut settings = vec![
@@ -233,9 +208,9 @@ fn settings(args: &FeatureArgs, learner: &FeatureLearner, points: &Points, fit: 
         settings.push(("values".to_owned(), "logarithms".to_owned()));
     }
     let shown = ["causes", "family", "superposition", "iterations", "seed", "start", "pseudo-count", "batches"];
-    let described = learner.em(points.data.n()).described();
+    let described = learner.em(points.data.n()).map(|em| em.described()).unwrap_or_default();
     settings.extend(described.into_iter().filter(|(name, _)| shown.contains(&name.as_str())));
-    settings.push(("states of a data point".to_owned(), learner.states.to_string()));
+    settings.push(("states of a data point".to_owned(), args.learning.states.to_string()));
     settings.push(("iterations done".to_owned(), fit.history.len().to_string()));
     settings.push(("bound".to_owned(), format!("{:.4} a data point", fit.bound / fit.weight)));
     settings.push(("active".to_owned(), format!("{:.2} causes in a data point", fit.model.pi().sum())));

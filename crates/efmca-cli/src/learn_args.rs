@@ -1,10 +1,10 @@
 //! What `efmca learn` can be told.
 
-use std::fmt::Display;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use efmca::posterior::truncated::LARGEST_H;
+use efmca::tasks::learn::FeatureLearner;
+use efmca::{Error, Superposition, tasks};
 use efmca_io::image_file::Axes;
 
 use crate::clean_args::{LogFormat, patch_size};
@@ -99,10 +99,10 @@ pub(crate) struct LearningArgs {
     #[arg(long, value_enum, value_name = "RULE")]
     pub(crate) superposition: Option<Rule>,
     /// Passes over the data.
-    #[arg(long, value_name = "N", default_value_t = 100)]
+    #[arg(long, value_name = "N", default_value_t = FeatureLearner::ITERATIONS)]
     pub(crate) iterations: usize,
     /// States that are kept for each data point.
-    #[arg(long, value_name = "S", default_value_t = 60)]
+    #[arg(long, value_name = "S", default_value_t = FeatureLearner::STATES)]
     pub(crate) states: usize,
     /// For the Gaussian: means and priors in the first half of the iterations and standard deviations in the second (two), or
     /// all at once (one).
@@ -112,16 +112,16 @@ pub(crate) struct LearningArgs {
     #[arg(long, value_enum, default_value_t = Start::Clusters, value_name = "START")]
     pub(crate) start: Start,
     /// The first standard deviations of causes, as a multiple of those of the data.
-    #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
+    #[arg(long, value_name = "FACTOR", default_value_t = FeatureLearner::SPREAD)]
     pub(crate) spread: f64,
     /// Draws the first priors from this range, as 0.1,0.5 (the paper's); without it they are equal and small.
     #[arg(long, value_name = "LOW,HIGH", value_parser = range)]
     pub(crate) pi_start: Option<(f64, f64)>,
     /// Rows of average data that are added to every cause, as a share of all rows.
-    #[arg(long, value_name = "SHARE", default_value_t = 5e-4)]
+    #[arg(long, value_name = "SHARE", default_value_t = FeatureLearner::PSEUDO_ROWS)]
     pub(crate) pseudo_rows: f64,
     /// Updates of the parameters in each pass.
-    #[arg(long, value_name = "N", default_value_t = 4)]
+    #[arg(long, value_name = "N", default_value_t = FeatureLearner::BATCHES)]
     pub(crate) batches: usize,
     /// The same number gives the same patches and the same model, bit for bit.
     #[arg(long, short, default_value_t = 0, value_name = "N")]
@@ -129,26 +129,42 @@ pub(crate) struct LearningArgs {
 }
 
 impl LearningArgs {
-    /// Finds out what cannot be before images are read, which can take long.
-    pub(crate) fn check(&self) -> Result<(), Failure> {
-        let refused =
-            |option: &str, value: &dyn Display, hint: &str| Err(Failure::input(format!("--{option} {value}: {hint}")));
-        if !(1..=LARGEST_H).contains(&self.components) {
-            return refused("components", &self.components, &format!("give a number from 1 to {LARGEST_H}"));
+    /// The settings of the library, checked: nothing else is known about the data before images are read, which can take long.
+    pub(crate) fn learner(&self) -> Result<FeatureLearner, Failure> {
+        let mut learner = FeatureLearner::new(&self.family, self.components)
+            .iterations(self.iterations)
+            .two_phases(self.phases == Phases::Two)
+            .states(self.states)
+            .pseudo_rows(self.pseudo_rows)
+            .batches(self.batches)
+            .start(self.start.into())
+            .spread(self.spread)
+            .seed(self.seed);
+        if let Some(rule) = self.superposition {
+            learner = learner.superposition(rule.into());
         }
-        for (option, value) in [("iterations", self.iterations), ("states", self.states), ("batches", self.batches)] {
-            if value == 0 {
-                return refused(option, &value, "give 1 or more");
+        if let Some((low, high)) = self.pi_start {
+            learner = learner.pi_init(low, high);
+        }
+        learner.check().map_err(|error| match &error {
+            Error::UnknownFamily { .. } | Error::FamilyParameter { .. } => {
+                Failure::input(format!("--family {}: {error}", self.family))
             }
-        }
-        if !(self.spread > 0.0 && self.spread.is_finite()) {
-            return refused("spread", &self.spread, "give a positive number; 1 is the standard deviation of the data");
-        }
-        if !(self.pseudo_rows >= 0.0 && self.pseudo_rows.is_finite()) {
-            return refused("pseudo-rows", &self.pseudo_rows, "give a small share, as 0.0005, or 0 for none");
-        }
-        Ok(())
+            _ => refused(&error),
+        })?;
+        Ok(learner)
     }
+}
+
+/// An error about a setting of the library in terms of the option that it was typed as.
+pub(crate) fn refused(error: &Error) -> Failure {
+    let Error::Setting { name, value, requirement } = error else { return Failure::input(error) };
+    let option = match *name {
+        "causes" => "components".to_owned(),
+        "pi_init" => "pi-start".to_owned(),
+        other => other.replace('_', "-"),
+    };
+    Failure::input(format!("--{option} {value}: {requirement}"))
 }
 
 /// What is done to values.
@@ -169,6 +185,15 @@ pub(crate) enum Rule {
     MaxMagnitude,
 }
 
+impl From<Rule> for Superposition {
+    fn from(rule: Rule) -> Self {
+        match rule {
+            Rule::Max => Self::Max,
+            Rule::MaxMagnitude => Self::MaxMagnitude,
+        }
+    }
+}
+
 /// How the schedule goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Phases {
@@ -187,10 +212,19 @@ pub(crate) enum Start {
     Rows,
 }
 
+impl From<Start> for tasks::learn::Start {
+    fn from(start: Start) -> Self {
+        match start {
+            Start::Clusters => Self::Clusters,
+            Start::Rows => Self::Rows,
+        }
+    }
+}
+
 fn range(text: &str) -> Result<(f64, f64), String> {
     let parts: Vec<Option<f64>> = text.split(',').map(|part| part.trim().parse().ok()).collect();
     match parts[..] {
-        [Some(low), Some(high)] if 0.0 < low && low <= high && high < 1.0 => Ok((low, high)),
-        _ => Err(format!("`{text}` is no range of probabilities; write 0.1,0.5")),
+        [Some(low), Some(high)] => Ok((low, high)),
+        _ => Err(format!("`{text}` is not a range of probabilities; write it as 0.1,0.5")),
     }
 }

@@ -4,7 +4,6 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use assert_cmd::cargo::cargo_bin;
-use efmca::family::family;
 use efmca::model::Data;
 use efmca::tasks::learn::FeatureLearner;
 use efmca_io::image_file::{WriteOptions, write};
@@ -202,12 +201,11 @@ fn rows_of_a_file_give_the_model_that_the_library_gives() {
     assert!(said.contains("300 rows of 12 values"), "{said}");
     assert!(!path.join("out/means.png").exists(), "rows are no pictures");
 
-    let mut learner = FeatureLearner::new(family("bernoulli").unwrap(), 5);
-    (learner.iterations, learner.states) = (4, 6);
+    let learner = FeatureLearner::new("bernoulli", 5).iterations(4).states(6);
     let mapped = MappedRows::open(&path.join("bits.npy")).unwrap();
     let in_memory = bits.into_shape_with_order((300, 12)).unwrap();
     for rows in [&mapped as &dyn Data, &in_memory] {
-        let fit = learner.em(300).run_observed(rows, &mut |_| std::ops::ControlFlow::Continue(())).unwrap();
+        let fit = learner.run(rows).unwrap();
         write_model_file(&path.join("expected"), &ModelFile::from(fit.model)).unwrap();
         assert!(bytes(path, "out/model.safetensors") == bytes(path, "expected"));
     }

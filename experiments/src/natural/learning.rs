@@ -7,7 +7,6 @@ use std::time::Instant;
 
 use cpu_time::ProcessTime;
 use efmca::Fit;
-use efmca::family::family;
 use efmca::tasks::learn::{DrawnPatches, FeatureLearner, SharedRows, Whitening};
 use ndarray::Array3;
 
@@ -47,17 +46,18 @@ pub(super) fn learned(settings: &Settings) -> Done<Learned> {
     drop(drawn);
     let patches = start.elapsed().as_secs_f64();
     say(&format!("{} patches of {count} images, whitened in {patches:.1} CPU s", rows.0.nrows()));
-    let mut learner = FeatureLearner::new(family("gaussian")?, size.components);
-    learner.iterations = size.iterations;
-    learner.states = settings.states;
-    learner.pseudo_rows = settings.pseudo_rows;
-    learner.pi_init = settings.paper_priors.then_some(PAPER_PRIORS);
-    learner.seed = settings.seed;
-    let em = learner.em(rows.0.nrows());
+    let mut learner = FeatureLearner::new("gaussian", size.components)
+        .iterations(size.iterations)
+        .states(settings.states)
+        .pseudo_rows(settings.pseudo_rows)
+        .seed(settings.seed);
+    if settings.paper_priors {
+        learner = learner.pi_init(PAPER_PRIORS.0, PAPER_PRIORS.1);
+    }
     let (mut cpu, mut wall) = (Vec::new(), Vec::new());
     let mut last = (ProcessTime::now(), Instant::now());
     let mut first = 0.0;
-    let fit = em.run_observed(&rows, &mut |progress| {
+    let fit = learner.run_observed(&rows, &mut |progress| {
         let now = (last.0.elapsed().as_secs_f64(), last.1.elapsed().as_secs_f64());
         last = (ProcessTime::now(), Instant::now());
         if progress.done == 1 {
