@@ -313,3 +313,104 @@ fn has_spread(family: &SharedFamily) -> bool {
     family.project(&mut w);
     family.spread(&w).is_some()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::ops::ControlFlow;
+
+    use ndarray::{Array1, Array2};
+
+    use super::*;
+    use crate::bars;
+    use crate::em::{Fingerprint, StopReason};
+    use crate::family::family;
+    use crate::model::Weighted;
+
+    fn learner() -> FeatureLearner {
+        FeatureLearner::new("poisson", 6).iterations(6).states(8).seed(3)
+    }
+
+    fn pictures() -> Array2<f64> {
+        bars::model(family("poisson").unwrap(), 3, &[20.0], &[1.0], 0.2).unwrap().sample(200, 1).y
+    }
+
+    fn assert_same(a: &Fit, b: &Fit) {
+        assert_eq!(a.model.w_flat(), b.model.w_flat());
+        assert_eq!((a.model.pi(), a.bound.to_bits()), (b.model.pi(), b.bound.to_bits()));
+        assert_eq!((&a.history, &a.sets), (&b.history, &b.sets));
+    }
+
+    #[test]
+    fn settings_that_make_no_sense_are_named() {
+        learner().check().unwrap();
+        let refused = [
+            ("causes", FeatureLearner::new("poisson", 0)),
+            ("causes", FeatureLearner::new("poisson", LARGEST_H + 1)),
+            ("iterations", learner().iterations(0)),
+            ("states", learner().states(0)),
+            ("batches", learner().batches(0)),
+            ("spread", learner().spread(0.0)),
+            ("spread", learner().spread(f64::NAN)),
+            ("spread", learner().spread(-1.0).start(Start::Rows)),
+            ("pseudo_rows", learner().pseudo_rows(-1e-4)),
+            ("pseudo_rows", learner().pseudo_rows(f64::INFINITY)),
+            ("pi_init", learner().pi_init(0.0, 0.5)),
+            ("pi_init", learner().pi_init(0.5, 0.1)),
+            ("pi_init", learner().pi_init(0.5, 1.0)),
+            ("pi_init", learner().pi_init(f64::NAN, f64::NAN)),
+            ("superposition", learner().superposition(Superposition::Smooth { rho: 3.0 })),
+        ];
+        for (expected, learner) in refused {
+            for found in [learner.check().unwrap_err(), learner.run(&pictures()).unwrap_err()] {
+                assert!(matches!(found, Error::Setting { name, .. } if name == expected), "{expected}: {found}");
+            }
+        }
+        assert!(matches!(FeatureLearner::new("poison", 3).check(), Err(Error::UnknownFamily { .. })));
+        assert!(matches!(FeatureLearner::new("gamma:k=-1", 3).check(), Err(Error::FamilyParameter { .. })));
+        // nothing more is found when EM checks the settings that were made of these
+        learner().pseudo_rows(0.0).pi_init(0.1, 0.1).run(&pictures()).unwrap();
+    }
+
+    #[test]
+    fn settings_follow_the_family_unless_they_are_given() {
+        let gaussian = FeatureLearner::new("gaussian", 3).iterations(7);
+        assert_eq!(gaussian.rule(), Ok(Superposition::MaxMagnitude));
+        assert_eq!(gaussian.second_phase(), Ok(Some(4)));
+        assert_eq!(gaussian.clone().two_phases(false).second_phase(), Ok(None));
+        assert_eq!(gaussian.clone().superposition(Superposition::Max).rule(), Ok(Superposition::Max));
+        assert_eq!((learner().rule(), learner().second_phase()), (Ok(Superposition::Max), Ok(None)));
+        assert_eq!(FeatureLearner::new("poisson", 3), FeatureLearner::new(family("poisson").unwrap(), 3));
+        assert_ne!(learner(), learner().seed(4));
+        assert_ne!(learner(), learner().start(Start::Rows));
+    }
+
+    #[test]
+    fn a_resumed_run_ends_as_one_that_was_left_alone() {
+        let (y, learner) = (pictures(), learner());
+        let complete = learner.run(&y).unwrap();
+        assert_same(&complete, &learner.em(y.nrows()).unwrap().run(&y).unwrap());
+        let settings = learner.em(y.nrows()).unwrap().described();
+        let mut left = None;
+        let stopped = learner.run_observed(&y, &mut |progress| {
+            let state = progress.training.unwrap().state;
+            left = Some(state.to_checkpoint(settings.clone(), Fingerprint::of(&y)));
+            if progress.done == 2 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        assert_eq!(stopped.unwrap().stop, StopReason::Interrupted);
+        let left = left.unwrap();
+        assert_same(&complete, &learner.resume(&y, left.clone(), &mut unobserved).unwrap());
+        let other = learner.clone().states(9).resume(&y, left.clone(), &mut unobserved);
+        assert!(matches!(other, Err(Error::Resume { .. })));
+        let mut changed = y;
+        changed[[0, 0]] += 1.0;
+        assert!(matches!(learner.resume(&changed, left, &mut unobserved), Err(Error::Resume { .. })));
+    }
+
+    #[test]
+    fn average_data_is_a_share_of_what_rows_weigh() {
+        let y = pictures();
+        let weighted = Weighted::new(&y, Array1::from_elem(y.nrows(), 3.0)).unwrap();
+        let expected = learner().em(3 * y.nrows()).unwrap().run(&weighted).unwrap();
+        assert_same(&expected, &learner().run(&weighted).unwrap());
+    }
+}
