@@ -1,4 +1,4 @@
-//! Runs of `efmca learn` that are ended, gone on with, or meet a disk that does not do what it should.
+//! Runs of `efmca learn` that are interrupted and resumed, or meet a disk that does not do what it should.
 #![cfg(unix)]
 
 use std::collections::BTreeSet;
@@ -216,7 +216,7 @@ fn a_run_that_is_killed_twenty_times_ends_as_one_that_is_not() {
             }
         }
     }
-    assert!(resumed >= 3, "only {resumed} runs went on with what one before them had left");
+    assert!(resumed >= 3, "only {resumed} runs resumed what one before them had left");
     let out = format!("killed{round}");
     let output = run(path, &out, ITERATIONS, &["--resume"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
@@ -225,7 +225,7 @@ fn a_run_that_is_killed_twenty_times_ends_as_one_that_is_not() {
 }
 
 #[test]
-fn ctrl_c_finishes_the_step_and_the_run_can_be_gone_on_with() {
+fn ctrl_c_finishes_the_step_and_the_run_can_be_resumed() {
     let folder = folder_with_images();
     let path = folder.path();
     let mut child = started(path, "stopped", ITERATIONS, &[]);
@@ -236,7 +236,7 @@ fn ctrl_c_finishes_the_step_and_the_run_can_be_gone_on_with() {
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert!(text(&output.stderr).contains("stopping after this step"), "{}", text(&output.stderr));
-    assert!(text(&output.stdout).contains("--resume goes on from there"), "{}", text(&output.stdout));
+    assert!(text(&output.stdout).contains("--resume continues from there"), "{}", text(&output.stdout));
     let done = iterations_done(path, "stopped").unwrap();
     assert!(done < ITERATIONS, "it was not stopped");
     assert!(text(&output.stdout).contains(&format!("stopped after iteration {done}:")), "{}", text(&output.stdout));
@@ -244,7 +244,7 @@ fn ctrl_c_finishes_the_step_and_the_run_can_be_gone_on_with() {
 
     let output = run(path, "stopped", ITERATIONS, &["--resume"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
-    assert!(text(&output.stdout).contains(&format!("going on after iteration {done}")), "{}", text(&output.stdout));
+    assert!(text(&output.stdout).contains(&format!("resuming after iteration {done}")), "{}", text(&output.stdout));
     assert!(run(path, "whole", ITERATIONS, &[]).status.success());
     assert!(model(path, "stopped") == model(path, "whole"));
     // a run that has ended stays as it is

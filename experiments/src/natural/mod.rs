@@ -151,7 +151,7 @@ pub(crate) fn run(settings: &Settings, out: &Path) -> Done<()> {
     };
     let name = settings.name();
     if settings.steps.is_none() {
-        let gallery = Gallery::new(fit, &learned.rows, Some([size.patch, size.patch, 1]));
+        let gallery = Gallery::new(fit, &*learned.rows, Some([size.patch, size.patch, 1]));
         let means = fit.model.means();
         // all of them: causes that are not used count as neither
         let fields: Vec<Array2<f64>> = (0..fit.model.h())
