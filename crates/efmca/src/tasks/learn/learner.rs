@@ -389,7 +389,7 @@ mod tests {
         let (y, learner) = (pictures(), learner());
         let complete = learner.run(&y).unwrap();
         assert_same(&complete, &learner.em(y.nrows()).unwrap().run(&y).unwrap());
-        let settings = learner.em(y.nrows()).unwrap().described();
+        let settings = learner.em(y.nrows()).unwrap().settings();
         let mut left = None;
         let stopped = learner.run_observed(&y, &mut |progress| {
             let state = progress.training.unwrap().state;
