@@ -30,8 +30,8 @@ pub(crate) struct FeatureArgs {
     /// Writes a checkpoint after every so many iterations and after the last one; 0 writes none.
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) checkpoint_every: usize,
-    /// Resumes the run from the checkpoint in DIR, with the same data and settings (including the number of iterations);
-    /// starts a new run if there is none yet.
+    /// Resumes the run from the checkpoint in DIR, with the same data and settings (including the number of
+    /// iterations); starts a new run if there is none yet.
     #[arg(long)]
     pub(crate) resume: bool,
     /// The number of threads; all processors without it. The result is the same for any number.
@@ -61,8 +61,8 @@ pub(crate) struct DataArgs {
     /// IMAGES is one NPY file whose rows are the data points; it is read from the disk as needed.
     #[arg(long, conflicts_with_all = ["patches", "axes"])]
     pub(crate) rows: bool,
-    /// Rows and columns of a patch, such as 20 or 16x24; with --rows, the patch whose pixels the columns are (default: 12, and
-    /// no patch with --rows).
+    /// Rows and columns of a patch, such as 20 or 16x24; with --rows, the patch whose pixels the columns are (default:
+    /// 12, and no patch with --rows).
     #[arg(long, value_name = "SIZE", value_parser = patch_size)]
     pub(crate) patch: Option<(usize, usize)>,
     /// The number of patches to draw at random places; all of them if there are fewer.
@@ -71,8 +71,8 @@ pub(crate) struct DataArgs {
     /// The function of each value: `log` for light intensities, whose contrasts are ratios.
     #[arg(long, value_enum, default_value_t = Transform::None, value_name = "TRANSFORM")]
     pub(crate) transform: Transform,
-    /// Makes all directions of patches equally strong (ZCA) that together have this share of the variance, such as 0.95, or
-    /// none. Without it 0.95 for families of all real numbers, and none for others.
+    /// Makes all directions of patches equally strong (ZCA) that together have this share of the variance, such as
+    /// 0.95, or none. Without it 0.95 for families of all real numbers, and none for others.
     #[arg(long, value_name = "SHARE", value_parser = whitened_share)]
     pub(crate) whiten: Option<Whiten>,
     /// Divides each image by the mean of its values first, where exposures or bit depths differ.
@@ -104,8 +104,8 @@ pub(crate) struct LearningArgs {
     /// The number of states that are kept for each data point.
     #[arg(long, value_name = "S", default_value_t = FeatureLearner::STATES)]
     pub(crate) states: usize,
-    /// For the Gaussian: means and priors in the first half of the iterations and standard deviations in the second (two), or
-    /// all at once (one).
+    /// For the Gaussian: means and priors in the first half of the iterations and standard deviations in the second
+    /// (two), or all at once (one).
     #[arg(long, value_enum, default_value_t = Phases::Two, value_name = "PHASES")]
     pub(crate) phases: Phases,
     /// Where means start: clusters of similar data points, or single ones mixed with the average.
@@ -129,7 +129,8 @@ pub(crate) struct LearningArgs {
 }
 
 impl LearningArgs {
-    /// The settings of the library, checked: nothing else is known about the data before images are read, which can take long.
+    /// The settings of the library, checked: nothing else is known about the data before images are read, which can
+    /// take long.
     pub(crate) fn learner(&self) -> Result<FeatureLearner, Failure> {
         let mut learner = FeatureLearner::new(&self.family, self.components)
             .iterations(self.iterations)

@@ -41,7 +41,7 @@ pub(crate) struct Input<'a> {
     source: Source<'a>,
 }
 
-/// Where data points come from.
+/// The origin of data points.
 enum Source<'a> {
     /// The rows of a file.
     Rows(&'a Path),
@@ -66,7 +66,8 @@ impl<'a> Input<'a> {
             };
             if preparation.transform != Transform::None || preparation.normalise || given.missing.is_some() {
                 return Err(Failure::input(
-                    "--rows: rows are taken as they are; leave --transform, --normalise and --missing out (NaN is missing)",
+                    "--rows: rows are taken as they are; leave --transform, --normalise and --missing out (NaN marks \
+                     missing values)",
                 ));
             }
             Source::Rows(path)
@@ -79,7 +80,7 @@ impl<'a> Input<'a> {
         Ok(Self { args, family, preparation, source })
     }
 
-    /// What errors of training are about.
+    /// The data that errors of training are about.
     pub(crate) fn origin(&self) -> Origin<'a> {
         match self.source {
             Source::Rows(path) => Origin::Rows(path),
@@ -103,8 +104,8 @@ impl<'a> Input<'a> {
                 let size = rows.checked_mul(columns).filter(|size| d.is_multiple_of(*size));
                 let size = size.ok_or_else(|| {
                     Failure::input(format!(
-                        "{}: its rows have {d} values, which cannot be patches of {rows} x {columns} pixels; correct --patch, \
-                         or leave it out",
+                        "{}: its rows have {d} values, which cannot be patches of {rows} x {columns} pixels; correct \
+                         --patch, or leave it out",
                         path.display(),
                     ))
                 })?;
@@ -140,12 +141,12 @@ impl<'a> Input<'a> {
         let (rows, columns) = drawing.patch;
         let prepared = self.preparation.patches(images, drawing).map_err(|error| match &error {
             PreparationError::NoCompletePatch { .. } => Failure::input(format!(
-                "all patches of {rows} x {columns} pixels have missing pixels, and such patches cannot be whitened; choose \
-                 a smaller --patch, or learn from them with --whiten none"
+                "all patches of {rows} x {columns} pixels have missing pixels, and such patches cannot be whitened; \
+                 choose a smaller --patch, or learn from them with --whiten none"
             )),
             PreparationError::TooFewRows { .. } => Failure::input(format!(
-                "there is only one patch of {rows} x {columns} pixels, and whitening needs two at least; choose a smaller \
-                 --patch, more --patches or more images, or say --whiten none"
+                "there is only one patch of {rows} x {columns} pixels, and whitening needs two at least; choose a \
+                 smaller --patch, more --patches or more images, or say --whiten none"
             )),
             PreparationError::NoVariance => Failure::input(
                 "the patches cannot be whitened: they are all the same, or their values are too large; give other images",
@@ -219,8 +220,8 @@ impl<'a> Input<'a> {
                 format!("the mean of its values is {mean}, so it cannot be divided by it; leave --normalise out")
             }
             PreparationError::NoLogarithm { pixel, value } => format!(
-                "the pixel in row {}, column {} is {value}, which has no logarithm; mark such pixels with --missing VALUE, \
-                 or leave --transform log out",
+                "the pixel in row {}, column {} is {value}, which has no logarithm; mark such pixels with --missing \
+                 VALUE, or leave --transform log out",
                 pixel.row, pixel.column
             ),
             PreparationError::OutsideSupport { pixel, value, family, support } => {
@@ -260,8 +261,8 @@ impl Kind<'_> {
         }
         if self.sample != first.sample && !normalise {
             return Err(Failure::input(format!(
-                "{path}: its values are of type {}, and those of {other} of {}, which have other ranges; --normalise divides \
-                 each image by its mean",
+                "{path}: its values are of type {}, and those of {other} of {}, which have other ranges; --normalise \
+                 divides each image by its mean",
                 self.sample, first.sample
             )));
         }

@@ -49,7 +49,7 @@ pub(super) fn learned(settings: &Settings) -> Done<Learned> {
     let rows = preparation.patches(images, drawing)?.data;
     let patches = start.elapsed().as_secs_f64();
     say(&format!("{} patches of {count} images, whitened in {patches:.1} CPU s", rows.n()));
-    let mut learner = FeatureLearner::new(family, size.components)
+    let mut learner = FeatureLearner::new(family, size.causes)
         .iterations(size.iterations)
         .states(settings.states)
         .pseudo_rows(settings.pseudo_rows)

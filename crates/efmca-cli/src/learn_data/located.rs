@@ -41,15 +41,16 @@ pub(super) fn in_rows(error: &Error) -> String {
             format!("{}: the value is {value}, and values must be finite; NaN marks a missing one", cell(row, column))
         }
         Error::TooExtreme { row, column, value, family } => format!(
-            "{}: the value {value} is too extreme for `{family}`; rescale the column, or mark the value as missing with NaN",
+            "{}: the value {value} is too extreme for `{family}`; rescale the column, or mark the value as missing with \
+             NaN",
             cell(row, column)
         ),
         Error::EmptyColumn { column } => {
             format!("column {}: every value is missing, so nothing can be learned about it; drop it", column + 1)
         }
         Error::TooFarFromZero { column, mean, family } => format!(
-            "column {}: the values scatter so little about {mean} that `{family}` cannot tell how much; subtract a constant \
-             from it, or drop it if all its values are equal",
+            "column {}: the values scatter so little about {mean} that `{family}` cannot tell how much; subtract a \
+             constant from it, or drop it if all its values are equal",
             column + 1
         ),
         Error::ImpossibleRow { row } => {
@@ -66,18 +67,21 @@ fn in_patches(error: &Error, rows: usize, columns: usize) -> String {
     };
     match error {
         Error::TooFarFromZero { column, mean, family } => format!(
-            "{} is always {mean} or very near to it, so that `{family}` cannot tell how it scatters; give other images, or \
-             more of them",
+            "{} is always {mean} or very near to it, so that `{family}` cannot tell how it scatters; give other images, \
+             or more of them",
             pixel(column)
         ),
         Error::EmptyColumn { column } => {
             format!("{} is always missing; give other images, or a smaller --patch", pixel(column))
         }
         Error::TooExtreme { column, value, family, .. } => format!(
-            "{} has the value {value} in a patch, which is too extreme for `{family}`; --normalise divides each image by its \
-             mean",
+            "{} has the value {value} in a patch, which is too extreme for `{family}`; --normalise divides each image by \
+             its mean",
             pixel(column)
         ),
+        Error::ImpossibleRow { .. } => {
+            "the probability of a patch is zero under every state of the model; choose larger --pseudo-rows".to_owned()
+        }
         other => other.to_string(),
     }
 }

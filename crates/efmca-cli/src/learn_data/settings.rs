@@ -1,5 +1,5 @@
-//! The settings that data points depend on beside the files: they are kept in checkpoints, so that a run is only resumed with
-//! the same ones.
+//! The settings that data points depend on beside the files: they are kept in checkpoints, so that a run is only
+//! resumed with the same ones.
 
 use efmca::tasks::learn::{Drawing, Preparation, Transform};
 use serde::{Deserialize, Serialize};

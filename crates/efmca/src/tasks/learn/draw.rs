@@ -53,13 +53,13 @@ impl Drawing {
 }
 
 impl DrawnPatches {
-    /// Patches at different random places, each place as likely as any other. `images` are by row, column and channel, NaN
-    /// where a pixel is missing. With `complete`, patches with missing pixels are left out.
+    /// Patches at different random places, each place as likely as any other. `images` are by row, column and channel,
+    /// NaN where a pixel is missing. With `complete`, patches with missing pixels are left out.
     ///
     /// # Errors
     ///
-    /// As [`Drawing::check`]; [`Error::Shape`] if an image is smaller than a patch or has another number of channels than the first;
-    /// [`Error::EmptyData`] if there is no image or no complete patch.
+    /// As [`Drawing::check`]; [`Error::Shape`] if an image is smaller than a patch or has another number of channels
+    /// than the first; [`Error::EmptyData`] if there is no image or no complete patch.
     pub fn new(images: Vec<Array3<f64>>, drawing: Drawing, complete: bool) -> Result<DrawnPatches> {
         drawing.check()?;
         let Drawing { patch, count, seed } = drawing;
@@ -156,8 +156,8 @@ impl Data for DrawnPatches {
     }
 }
 
-/// The numbers below `total` in random order, each once: Fisher and Yates on a list that is never written down, only its
-/// changes are.
+/// The numbers below `total` in random order, each once: Fisher and Yates on a list that is never written down, only
+/// its changes are.
 fn different(total: u64, mut rng: ChaCha8Rng) -> impl Iterator<Item = u64> {
     let mut moved = std::collections::HashMap::new();
     (0..total).map(move |at| {

@@ -16,9 +16,9 @@ const ROW_SHARE: f64 = 0.5;
 
 /// Learns features: a dictionary of patches of images, or of any other rows (Sec. 7.2.1 and appendix C.2 of the paper).
 ///
-/// The defaults are the paper's (60 states, a start from clusters, two phases for the Gaussian, and the maximum magnitude for
-/// values of both signs) with two exceptions that `docs/LEARNING.md` explains: $\pi_h$ starts small and not in [0.1, 0.5], and a few
-/// rows of average data are added.
+/// The defaults are the paper's (60 states, a start from clusters, two phases for the Gaussian, and the maximum
+/// magnitude for values of both signs) with two exceptions that `docs/LEARNING.md` explains: $\pi_h$ starts small and
+/// not in [0.1, 0.5], and a few rows of average data are added.
 ///
 /// ```
 /// use efmca::{bars, family::family, tasks::learn::FeatureLearner};
@@ -101,8 +101,8 @@ impl FeatureLearner {
     }
 
     /// Whether families with a spread of their own are learned in two phases (default: yes): the other dictionaries and
-    /// $\vec\pi$ in the first half of the iterations, the spread alone in the rest. Learned together from the start, the bound
-    /// can oscillate. Other families have one phase in any case.
+    /// $\vec\pi$ in the first half of the iterations, the spread alone in the rest. Learned together from the start,
+    /// the bound can oscillate. Other families have one phase in any case.
     #[must_use]
     pub fn two_phases(mut self, two_phases: bool) -> FeatureLearner {
         self.two_phases = two_phases;
@@ -116,7 +116,8 @@ impl FeatureLearner {
         self
     }
 
-    /// The priors $\pi_h$ start uniformly drawn from this range (default: equal and small). The paper draws from 0.1 to 0.5.
+    /// The priors $\pi_h$ start uniformly drawn from this range (default: equal and small). The paper draws from 0.1 to
+    /// 0.5.
     #[must_use]
     pub fn pi_init(mut self, low: f64, high: f64) -> FeatureLearner {
         self.pi_init = Some((low, high));
@@ -124,7 +125,8 @@ impl FeatureLearner {
     }
 
     /// The share of all rows that is added to every entry of the dictionaries as average data (default:
-    /// [`FeatureLearner::PSEUDO_ROWS`]). Without it a cause that few rows use learns their noise by heart, and stays with them.
+    /// [`FeatureLearner::PSEUDO_ROWS`]). Without it a cause that few rows use learns their noise by heart, and stays
+    /// with them.
     #[must_use]
     pub fn pseudo_rows(mut self, share: f64) -> FeatureLearner {
         self.pseudo_rows = share;
@@ -145,8 +147,8 @@ impl FeatureLearner {
         self
     }
 
-    /// The first spread of causes in standard deviations of all data (default: [`FeatureLearner::SPREAD`]). It matters for
-    /// families with a spread of their own that start from clusters.
+    /// The first spread of causes in standard deviations of all data (default: [`FeatureLearner::SPREAD`]). It matters
+    /// for families with a spread of their own that start from clusters.
     #[must_use]
     pub fn spread(mut self, spread: f64) -> FeatureLearner {
         self.spread = spread;
@@ -226,8 +228,9 @@ impl FeatureLearner {
         Ok(())
     }
 
-    /// EM with these settings for `rows` rows: all that [`FeatureLearner::run`] does is to run it on the data. It is the way to
-    /// settings that are not here, such as a start from a model ([`Em::init`]), and to [`Em::described`] for checkpoints.
+    /// EM with these settings for `rows` rows: all that [`FeatureLearner::run`] does is to run it on the data. It is
+    /// the way to settings that are not here, such as a start from a model ([`Em::init`]), and to [`Em::described`] for
+    /// checkpoints.
     ///
     /// # Errors
     ///
@@ -254,7 +257,8 @@ impl FeatureLearner {
         self.em_of_weight(weight(data))?.run_observed(data, observer)
     }
 
-    /// Resumes a run from a checkpoint; the result is the one that the run would have had, bit for bit. See [`Em::resume`].
+    /// Resumes a run from a checkpoint; the result is the one that the run would have had, bit for bit. See
+    /// [`Em::resume`].
     ///
     /// # Errors
     ///

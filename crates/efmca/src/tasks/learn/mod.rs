@@ -1,7 +1,7 @@
 //! Learning features: dictionaries of image patches, or of any other rows (Sec. 7.2.1 and appendix C.2 of the paper).
 //!
-//! [`Preparation`] makes rows of images: it takes logarithms, draws patches and whitens them. [`FeatureLearner`] learns from
-//! these rows, or from any other data.
+//! [`Preparation`] makes rows of images: it takes logarithms, draws patches and whitens them. [`FeatureLearner`] learns
+//! from these rows, or from any other data.
 
 mod draw;
 mod learner;

@@ -22,8 +22,8 @@ pub enum Transform {
     Log,
 }
 
-/// The steps between images and the rows that features are learned from: each image is divided by its mean, its values are
-/// transformed, patches are drawn, and these are whitened. Each of the steps can be left out.
+/// The steps between images and the rows that features are learned from: each image is divided by its mean, its values
+/// are transformed, patches are drawn, and these are whitened. Each of the steps can be left out.
 ///
 /// ```
 /// use efmca::family::family;
@@ -45,7 +45,8 @@ pub enum Transform {
 pub struct Preparation {
     /// The function of each value.
     pub transform: Transform,
-    /// Whether each image is divided by the mean of its values first, for images with different exposures or bit depths.
+    /// Whether each image is divided by the mean of its values first, for images with different exposures or bit
+    /// depths.
     pub normalise: bool,
     /// The share of the variance that is whitened; see [`Whitening::fit`].
     pub whiten: Option<f64>,
@@ -62,7 +63,8 @@ pub struct PreparedRows {
 }
 
 impl Preparation {
-    /// The share of the variance that is whitened where nothing else is said. The rest of natural images is mostly noise.
+    /// The share of the variance that is whitened where nothing else is said. The rest of natural images is mostly
+    /// noise.
     pub const WHITENED_SHARE: f64 = 0.95;
 
     /// The usual preparation for a family: values as they are, whitened if the family is one of all real numbers.
@@ -76,8 +78,8 @@ impl Preparation {
     ///
     /// # Errors
     ///
-    /// [`Error::Setting`] if the share of the variance is not above 0 and at most 1, or if the family is not one of all real
-    /// numbers, which whitened values are.
+    /// [`Error::Setting`] if the share of the variance is not above 0 and at most 1, or if the family is not one of all
+    /// real numbers, which whitened values are.
     pub fn check(&self, family: &dyn Family) -> crate::Result<()> {
         let Some(share) = self.whiten else { return Ok(()) };
         check_share(share)?;
@@ -106,8 +108,8 @@ impl Preparation {
     ///
     /// # Errors
     ///
-    /// A [`PreparationError`] with the first pixel that is infinite, has no logarithm, or is not in the support of the family
-    /// in the end; or with the mean of the image, if that is not positive and should be.
+    /// A [`PreparationError`] with the first pixel that is infinite, has no logarithm, or is not in the support of the
+    /// family in the end; or with the mean of the image, if that is not positive and should be.
     pub fn image(
         &self,
         mut image: Array3<f64>,
@@ -143,13 +145,13 @@ impl Preparation {
         Ok(image)
     }
 
-    /// Patches at random places of prepared images, whitened where that is set. Patches with missing pixels are left out
-    /// then: they cannot be whitened.
+    /// Patches at random places of prepared images, whitened where that is set. Patches with missing pixels are left
+    /// out then: they cannot be whitened.
     ///
     /// # Errors
     ///
-    /// As [`DrawnPatches::new`] and [`Whitening::fit`], and [`PreparationError::NoCompletePatch`] if all patches have missing
-    /// pixels and are to be whitened.
+    /// As [`DrawnPatches::new`] and [`Whitening::fit`], and [`PreparationError::NoCompletePatch`] if all patches have
+    /// missing pixels and are to be whitened.
     pub fn patches(&self, images: Vec<Array3<f64>>, drawing: Drawing) -> Result<PreparedRows, PreparationError> {
         let some = !images.is_empty();
         let drawn = DrawnPatches::new(images, drawing, self.whiten.is_some()).map_err(|error| match error {
@@ -169,7 +171,8 @@ impl Preparation {
     ///
     /// # Errors
     ///
-    /// As [`Whitening::fit`], and [`Error::Setting`] if rows are to be normalised or transformed: they are taken as they are.
+    /// As [`Whitening::fit`], and [`Error::Setting`] if rows are to be normalised or transformed: they are taken as
+    /// they are.
     pub fn rows(&self, rows: impl Data + Send + 'static) -> Result<PreparedRows, PreparationError> {
         if self.normalise || self.transform != Transform::None {
             let name = if self.normalise { "normalise" } else { "transform" };

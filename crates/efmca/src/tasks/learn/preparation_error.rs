@@ -68,8 +68,8 @@ pub enum PreparationError {
     },
     /// No patch without missing pixels, where patches are to be whitened.
     #[error(
-        "all patches of {} x {} pixels have missing pixels, and such patches cannot be whitened; choose smaller patches, or \
-         leave whitening out", patch.0, patch.1
+        "all patches of {} x {} pixels have missing pixels, and such patches cannot be whitened; choose smaller patches, \
+         or leave whitening out", patch.0, patch.1
     )]
     NoCompletePatch {
         /// Rows and columns of a patch.
@@ -77,8 +77,8 @@ pub enum PreparationError {
     },
     /// A missing value in rows that are to be whitened.
     #[error(
-        "row {row}, column {column}: the value is missing, and rows with missing values cannot be whitened; leave those rows \
-         out, or whitening"
+        "row {row}, column {column}: the value is missing, and rows with missing values cannot be whitened; leave those \
+         rows out, or whitening"
     )]
     MissingValue {
         /// The row.

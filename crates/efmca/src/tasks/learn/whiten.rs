@@ -8,19 +8,19 @@ use super::PreparationError;
 use crate::error::Error;
 use crate::model::{Data, Tensor};
 
-/// Parts of the rows whose sums are made apart. It does not depend on the number of threads, so that no bit does.
+/// Parts of the rows that are summed separately. It does not depend on the number of threads, so that no bit does.
 const PARTS: usize = 8;
 /// Rows of a product.
 const BLOCK: usize = 512;
 /// Directions with less than this share of the largest variance are empty.
 const EMPTY: f64 = 1e-12;
 
-/// The whitening that changes rows least (ZCA): $\vec y' = E\Lambda^{-1/2}E^T(\vec y - \bar{\vec y})$, where the columns of $E$ are
-/// the eigenvectors of the covariance of the rows and $\Lambda$ has its eigenvalues.
+/// The whitening that changes rows least (ZCA): $\vec y' = E\Lambda^{-1/2}E^T(\vec y - \bar{\vec y})$, where the
+/// columns of $E$ are the eigenvectors of the covariance of the rows and $\Lambda$ has its eigenvalues.
 ///
 /// The weakest directions of natural images are mostly noise, which whitening would make as strong as everything else.
-/// Those that together have a small share of the variance are therefore amplified as much as the weakest of the others, and
-/// no more; the whitening can be undone all the same.
+/// Those that together have a small share of the variance are therefore amplified as much as the weakest of the others,
+/// and no more; the whitening can be undone all the same.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Whitening {
     mean: Array1<f64>,
