@@ -144,7 +144,7 @@ pub enum IoError {
         sample: &'static str,
         /// The value.
         value: f64,
-        /// Page, row, column and channel of the first such value, from 0.
+        /// Page, row, column and channel of the first such value, counted from 1.
         place: String,
         /// Why it has no place.
         problem: String,

@@ -156,9 +156,9 @@ fn a_stack_of_imagej_may_have_one_directory() {
 #[test]
 fn pages_that_differ_are_refused_by_number() {
     let error = refusal("sizes.tif");
-    assert!(error.contains("page 1 has 4 rows x 9 columns, but page 0 5 rows x 9 columns"), "{error}");
+    assert!(error.contains("page 2 has 4 rows x 9 columns, but page 1 5 rows x 9 columns"), "{error}");
     let error = refusal("types.tif");
-    assert!(error.contains("page 1 has numbers of type u16, but page 0 u8"), "{error}");
+    assert!(error.contains("page 2 has numbers of type u16, but page 1 u8"), "{error}");
 }
 
 #[test]

@@ -90,6 +90,11 @@ pub(crate) struct Location {
     pub(crate) array: Option<String>,
 }
 
+/// The file of a path that may name an array in it: `file.npz` for `file.npz:name`.
+pub fn file_of(path: &Path) -> PathBuf {
+    Location::of(path).file
+}
+
 impl Location {
     /// `file.npz:name` is the array `name` in `file.npz`, unless there is a file of that whole name.
     pub(crate) fn of(path: &Path) -> Self {
@@ -119,6 +124,7 @@ mod tests {
         let location = |text: &str| Location::of(Path::new(text));
         assert_eq!(location("a/b.npz:dark").array.as_deref(), Some("dark"));
         assert_eq!(location("a/b.npz:dark").file, Path::new("a/b.npz"));
+        assert_eq!(file_of(Path::new("a/b.npz:dark")), Path::new("a/b.npz"));
         assert_eq!(location("b.npz").array, None);
         assert_eq!(location("b.tif:dark").array, None);
         assert_eq!(location("b.npz:").array, None);

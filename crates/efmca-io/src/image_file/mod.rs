@@ -34,10 +34,10 @@ mod tiff;
 mod writing;
 
 pub use axes::Axes;
-pub use format::Format;
+pub use format::{Format, file_of};
 pub use metadata::{Colour, Metadata, Resolution, ResolutionUnit};
 pub use quantize::{RoundingCost, ValueScale, rounding_cost};
-pub use reading::{ImageFile, ReadOptions, read, read_mask};
+pub use reading::{ImageFile, ReadOptions, array_shape, read, read_mask};
 pub use sample_type::SampleType;
 pub use writing::{WriteOptions, Written, check_holds, check_writable, default_sample, write};
 

@@ -1,6 +1,6 @@
 //! NPZ: several arrays of NumPy in a ZIP file.
 
-use std::io::{Cursor, Read, Write};
+use std::io::{Cursor, Read, Seek, Write};
 
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
@@ -22,11 +22,7 @@ type Archive<'a> = ZipArchive<Cursor<&'a [u8]>>;
 pub(crate) fn read(bytes: &[u8], name: Option<&str>, limit: u64) -> Result<Decoded, Fault> {
     let mut archive = ZipArchive::new(Cursor::new(bytes))
         .map_err(|error| Fault::damaged(format!("it is no ZIP file that can be read ({error})")))?;
-    let names: Vec<String> = (0..archive.len())
-        .filter_map(|index| archive.name_for_index(index)?.ok()?.strip_suffix(".npy").map(str::to_owned))
-        .filter(|name| name != NOTES)
-        .collect();
-    let name = choose(&names, name)?;
+    let name = choose(&names(&archive), name)?;
     let entry =
         entry(&mut archive, &format!("{name}.npy"), limit).map_err(|fault| fault.at(format!("array `{name}`")))?;
     let mut decoded = npy::read(&entry, limit).map_err(|fault| fault.at(format!("array `{name}`")))?;
@@ -36,6 +32,23 @@ pub(crate) fn read(bytes: &[u8], name: Option<&str>, limit: u64) -> Result<Decod
         decoded.metadata.notes = npy::read_strings(&stored).iter().filter_map(|line| notes::from_line(line)).collect();
     }
     Ok(decoded)
+}
+
+/// The first bytes, `most` of them, of the array called `name`, or of the only one.
+pub(crate) fn head(file: impl Read + Seek, name: Option<&str>, most: u64) -> Option<Vec<u8>> {
+    let mut archive = ZipArchive::new(file).ok()?;
+    let name = choose(&names(&archive), name).ok()?;
+    let mut bytes = Vec::new();
+    archive.by_name(&format!("{name}.npy")).ok()?.take(most).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}
+
+/// The names of all arrays but our notes.
+fn names<R: Read + Seek>(archive: &ZipArchive<R>) -> Vec<String> {
+    (0..archive.len())
+        .filter_map(|index| archive.name_for_index(index)?.ok()?.strip_suffix(".npy").map(str::to_owned))
+        .filter(|name| name != NOTES)
+        .collect()
 }
 
 /// The name of the array to read.

@@ -97,12 +97,12 @@ pub(crate) fn quantize(
     for ((page, row, column, channel), value) in values.indexed_iter() {
         let kept = stored(*value, sample, scale);
         let problem = match kept {
-            Stored::NotANumber => Some(("has no place in a type of whole numbers".to_owned(), "write f32 or f64")),
+            Stored::NotANumber => Some(("has no place in a type of integers".to_owned(), "write f32 or f64")),
             Stored::Beyond(_) if scale.is_none() => {
                 let (low, high) = sample.range();
                 Some((
                     format!("is outside {low} to {high}"),
-                    "write a type with a larger range, as f32, or scale the values",
+                    "write a type with a larger range, such as f32, or scale the values",
                 ))
             }
             _ => None,
@@ -112,7 +112,7 @@ pub(crate) fn quantize(
                 path: path.to_path_buf(),
                 sample: sample.name(),
                 value: *value,
-                place: format!("page {page}, row {row}, column {column}, channel {channel}"),
+                place: efmca::Pixel { page, row, column, channel }.to_string(),
                 problem,
                 hint,
             });

@@ -16,6 +16,9 @@ use super::{fits, npy, npz, png_file, tiff};
 use crate::IoError;
 use crate::error::hint_for_reading;
 
+/// More bytes than the header of an array may have.
+const LONGEST_HEADER: u64 = 65 << 10;
+
 /// How a file is read.
 #[derive(Debug, Clone)]
 pub struct ReadOptions {
@@ -61,6 +64,20 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<ImageFile, IoError> {
     let location = Location::of(path);
     let bytes = bytes_of(&location.file, options.memory_limit)?;
     decode(&bytes, location.array.as_deref(), options).map_err(|fault| fault.when_reading(path))
+}
+
+/// The shape of the array in an NPY or NPZ file, if it can be an image whose axes need not be named. Only the header is read; what
+/// is wrong with a file is said by [`read`].
+pub fn array_shape(path: &Path) -> Option<Vec<usize>> {
+    let location = Location::of(path);
+    let mut file = File::open(&location.file).ok()?;
+    let mut head = Vec::new();
+    file.by_ref().take(LONGEST_HEADER).read_to_end(&mut head).ok()?;
+    if Format::of_bytes(&head)? == Format::Npz {
+        head = npz::head(file, location.array.as_deref(), LONGEST_HEADER)?;
+    }
+    let header = npy::Header::of(&head).ok()?;
+    (header.sample().is_ok() && Axes::guess(&header.shape).is_ok()).then_some(header.shape)
 }
 
 /// Reads a mask from an image of any format: pixels that are not 0 are missing (`true`).

@@ -2,8 +2,9 @@
 
 use ndarray::Axis;
 
+use super::cell::numbers_of;
 use super::names::{default_name, distinct};
-use super::{Kind, Table};
+use super::{Kind, Remark, Table, TableOptions};
 use crate::image_file::fault::Fault;
 use crate::image_file::format::Format;
 use crate::image_file::{npy, npz};
@@ -12,12 +13,13 @@ use crate::image_file::{npy, npz};
 const NAME_KEY: &str = "column-";
 
 /// The table in the bytes of an NPY or NPZ file.
-pub(crate) fn read(bytes: &[u8], format: Format, array: Option<&str>, limit: u64) -> Result<Table, Fault> {
+pub(crate) fn read(bytes: &[u8], format: Format, array: Option<&str>, options: &TableOptions) -> Result<Table, Fault> {
+    let limit = options.memory_limit;
     let decoded = match format {
         Format::Npz => npz::read(bytes, array, limit)?,
         _ => npy::read(bytes, limit)?,
     };
-    let mut remarks = decoded.remarks;
+    let mut remarks: Vec<Remark> = decoded.remarks.into_iter().map(Remark::Array).collect();
     let array = decoded.array;
     let shape = array.shape().to_vec();
     let (rows, width) = match shape.as_slice() {
@@ -25,14 +27,15 @@ pub(crate) fn read(bytes: &[u8], format: Format, array: Option<&str>, limit: u64
         [rows, rest @ ..] => (*rows, rest.iter().product::<usize>()),
     };
     if shape.len() > 2 {
-        remarks.push(format!(
-            "its shape is {shape:?}: the first axis was taken for the rows, and the others were put together to {width} \
-             columns"
-        ));
+        remarks.push(Remark::Axes { shape, columns: width });
     }
     // Arrays in the order of Fortran are brought in ours.
     let array = if array.is_standard_layout() { array } else { array.as_standard_layout().into_owned() };
-    let values = array.into_shape_with_order((rows, width)).map_err(|error| Fault::damaged(error.to_string()))?;
+    let mut values = array.into_shape_with_order((rows, width)).map_err(|error| Fault::damaged(error.to_string()))?;
+    let missing = numbers_of(&options.missing);
+    if !missing.is_empty() {
+        values.mapv_inplace(|value| if missing.contains(&value) { f64::NAN } else { value });
+    }
     if let Some(((row, column), value)) = values.indexed_iter().find(|(_, value)| value.is_infinite()) {
         return Err(Fault::new(
             format!("row {}, column {} (from 1): the value is {value}", row + 1, column + 1),
@@ -56,7 +59,7 @@ pub(crate) fn read(bytes: &[u8], format: Format, array: Option<&str>, limit: u64
     }
     for (index, name) in names.iter().enumerate().filter(|(index, _)| empty.get(*index) == Some(&true)) {
         let place = if *name == default_name(index) { name.clone() } else { format!("column {} ({name})", index + 1) };
-        remarks.push(format!("{place} holds no value and was left out"));
+        remarks.push(Remark::EmptyColumn { column: place });
     }
     let kept: Vec<usize> = (0..width).filter(|index| empty.get(*index) == Some(&false)).collect();
     let values = values.select(Axis(1), &kept);

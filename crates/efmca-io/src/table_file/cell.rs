@@ -64,17 +64,26 @@ impl Oddity {
     }
 }
 
-/// The texts that stand for a missing value.
-pub(crate) struct Markers(Vec<String>);
+/// The texts and numbers that stand for a missing value.
+pub(crate) struct Markers {
+    texts: Vec<String>,
+    numbers: Vec<f64>,
+}
 
 impl Markers {
     pub(crate) fn new(markers: &[String]) -> Self {
-        Self(markers.iter().map(|marker| marker.trim().to_owned()).collect())
+        let texts = markers.iter().map(|marker| marker.trim().to_owned()).collect();
+        Self { texts, numbers: numbers_of(markers) }
     }
 
     fn has(&self, text: &str) -> bool {
-        text.is_empty() || self.0.iter().any(|marker| marker == text)
+        text.is_empty() || self.texts.iter().any(|marker| marker == text)
     }
+}
+
+/// The markers of missing values that are numbers.
+pub(crate) fn numbers_of(markers: &[String]) -> Vec<f64> {
+    markers.iter().filter_map(|marker| marker.trim().parse().ok()).filter(|number: &f64| !number.is_nan()).collect()
 }
 
 /// The text of a field without spaces around it. Bytes that are not UTF-8 are taken for Latin-1, which
@@ -94,8 +103,8 @@ pub(crate) fn classify<'a>(field: &'a [u8], markers: &Markers) -> Cell<'a> {
         return Cell::Missing;
     }
     match text.parse::<f64>() {
+        Ok(number) if number.is_nan() || markers.numbers.contains(&number) => Cell::Missing,
         Ok(number) if number.is_finite() => Cell::Number(number),
-        Ok(number) if number.is_nan() => Cell::Missing,
         Ok(_) if text.bytes().any(|byte| byte.is_ascii_digit()) => Cell::Odd(Oddity::TooLarge, text),
         Ok(_) => Cell::Odd(Oddity::Infinite, text),
         Err(_) => Cell::Odd(oddity_of(&text), text),

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::Kind;
 use super::cell::{Cell, Oddity};
 use super::trouble::shown;
+use super::{Kind, Remark};
 use crate::image_file::fault::Fault;
 
 /// Columns of text with more labels are names, ids or remarks, and have no place in a table of numbers.
@@ -41,12 +41,12 @@ pub(crate) enum Fate {
     Kept {
         kind: Kind,
         codes: Codes,
-        remark: Option<String>,
+        remark: Option<Remark>,
     },
     /// With the reason.
-    LeftOut(String),
-    /// Left out because it holds no value, with a text that says so.
-    Empty(String),
+    LeftOut(Remark),
+    /// Left out because it holds no value.
+    Empty(Remark),
 }
 
 impl Column {
@@ -87,36 +87,36 @@ impl Column {
 
     /// What the column is; `cells` are its values as [`Self::push`] made them.
     pub(crate) fn finish(&self, name: &str, cells: impl Iterator<Item = f64>) -> Result<Fate, Fault> {
-        let name = shown(name);
         let odd = self.odd_numbers + self.texts;
         let all = self.numbers + odd;
         if all == 0 {
-            return Ok(Fate::Empty(format!("column {name} holds no value and was left out")));
+            return Ok(Fate::Empty(Remark::EmptyColumn { column: format!("column {}", shown(name)) }));
         }
         let Some(first) = &self.first_odd else {
             return Ok(Fate::Kept { kind: Kind::Number, codes: Codes::default(), remark: None });
         };
-        let example = format!("{} on line {}", shown(&first.text), first.line);
         // Four of five cells that are numbers, or were meant as such, make a column of numbers.
         if (self.numbers + self.odd_numbers) * 5 >= all * 4 {
             let (problem, hint) = first.oddity.explained();
             let text = shown(&first.text);
             return Err(Fault::new(
                 format!(
-                    "line {}, column {name}: {text} {problem} ({} of the {all} cells with a value are numbers)",
-                    first.line, self.numbers
+                    "line {}, column {}: {text} {problem} ({} of the {all} cells with a value are numbers)",
+                    first.line,
+                    shown(name),
+                    self.numbers
                 ),
                 hint,
             ));
         }
         let left_out = || {
-            let numbers = match self.numbers {
-                0 => String::new(),
-                numbers => format!("; {numbers} of its {all} cells with a value are numbers"),
-            };
-            Fate::LeftOut(format!(
-                "column {name} holds text with more than {MOST_LABELS} labels, such as {example}, and was left out{numbers}"
-            ))
+            Fate::LeftOut(Remark::TooManyLabels {
+                column: name.to_owned(),
+                most: MOST_LABELS,
+                example: (first.text.clone(), first.line),
+                numbers: self.numbers,
+                cells: all,
+            })
         };
         if self.too_many {
             return Ok(left_out());
@@ -130,9 +130,8 @@ impl Column {
                 }
             }
         } else if let Some((labels, of_labels)) = answers(&self.labels) {
-            let remark = labels_remark(&name, &labels, "coded");
             let codes = Codes { of_labels, of_numbers: HashMap::new() };
-            return Ok(Fate::Kept { kind: Kind::Labels(labels), codes, remark: Some(remark) });
+            return Ok(Fate::labels(name, labels, codes, false));
         }
         // Numbers among labels are labels, too: their shortest text.
         let label_of = |key: u64| f64::from_bits(key).to_string();
@@ -144,8 +143,14 @@ impl Column {
             of_labels: self.labels.iter().map(code).collect(),
             of_numbers: numbers.iter().map(|key| (*key, code(&label_of(*key)))).collect(),
         };
-        let remark = labels_remark(&name, &labels, "coded in sorted order");
-        Ok(Fate::Kept { kind: Kind::Labels(labels), codes, remark: Some(remark) })
+        Ok(Fate::labels(name, labels, codes, true))
+    }
+}
+
+impl Fate {
+    fn labels(column: &str, labels: Vec<String>, codes: Codes, sorted: bool) -> Self {
+        let remark = Remark::Labels { column: column.to_owned(), labels: labels.clone(), sorted };
+        Self::Kept { kind: Kind::Labels(labels), codes, remark: Some(remark) }
     }
 }
 
@@ -196,14 +201,4 @@ fn answers(labels: &[String]) -> Option<(Vec<String>, Vec<f64>)> {
         let word = |words: &[&str; 2]| words[usize::from(short)].to_owned();
         Some((vec![word(negative), word(positive)], values))
     })
-}
-
-fn labels_remark(name: &str, labels: &[String], how: &str) -> String {
-    const MOST: usize = 6;
-    let mut list: Vec<String> =
-        labels.iter().take(MOST).enumerate().map(|(code, label)| format!("{} = {code}", shown(label))).collect();
-    if labels.len() > MOST {
-        list.push("…".to_owned());
-    }
-    format!("column {name} holds {} labels, {how}: {}", labels.len(), list.join(", "))
 }

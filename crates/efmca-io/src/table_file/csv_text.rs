@@ -11,7 +11,7 @@ use super::guess::Head;
 use super::names::{default_name, distinct};
 use super::records::Records;
 use super::trouble::{Trouble, shown};
-use super::{Table, TableOptions};
+use super::{Remark, Table, TableOptions};
 use crate::image_file::fault::{Fault, TOO_LARGE};
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -22,7 +22,7 @@ struct Cells {
     columns: Vec<Column>,
     values: Vec<f64>,
     rows: usize,
-    remarks: Vec<String>,
+    remarks: Vec<Remark>,
 }
 
 /// The table in the text that `head` and `rest` make up. `size` is the number of its bytes, if known.
@@ -72,10 +72,7 @@ fn collect<R: BufRead>(
         names
     } else {
         if options.header.is_none() {
-            remarks.push(format!(
-                "line {first} was taken for values and not for the names of the columns, which are called `{}` and so on",
-                default_name(0)
-            ));
+            remarks.push(Remark::NoHeader { line: first, first: default_name(0) });
         }
         (0..width).map(default_name).collect()
     };
@@ -114,13 +111,10 @@ fn collect<R: BufRead>(
         more = records.advance()?;
     }
     if let Some((line, index)) = foreign {
-        let name = names.get(index).map_or_else(String::new, |name| shown(name));
-        remarks.push(format!(
-            "line {line}, column {name}: there are bytes that are not UTF-8; such text was taken for Latin-1"
-        ));
+        remarks.push(Remark::NotUtf8 { line, column: names.get(index).cloned().unwrap_or_default() });
     }
     if empty > 0 {
-        remarks.push(format!("{empty} of {rows} rows hold no value at all"));
+        remarks.push(Remark::EmptyRows { empty, rows });
     }
     Ok(Cells { names, columns, values, rows, remarks })
 }
@@ -153,7 +147,7 @@ fn finish(cells: Cells) -> Result<Table, Fault> {
     }
     if kept.is_empty() {
         return Err(Fault::new(
-            format!("it has no column of numbers or labels ({})", remarks.join("; ")),
+            format!("it has no column of numbers or labels ({})", listed(&remarks)),
             "check its delimiter and its markers of missing values",
         ));
     }
@@ -174,6 +168,10 @@ fn finish(cells: Cells) -> Result<Table, Fault> {
     let values =
         Array2::from_shape_vec((rows, kept.len()), values).map_err(|error| Fault::damaged(error.to_string()))?;
     Ok(Table { names: kept_names, values, kinds, empty, remarks })
+}
+
+fn listed(remarks: &[Remark]) -> String {
+    remarks.iter().map(Remark::to_string).collect::<Vec<_>>().join("; ")
 }
 
 fn ragged(line: u64, found: usize, first: u64, width: usize, delimiter: u8) -> Fault {

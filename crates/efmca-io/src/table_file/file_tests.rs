@@ -84,14 +84,22 @@ fn table_arrays_of_numpy_have_rows_first() {
     assert_eq!(read(&[3]).unwrap().values, Array1::from_iter([0.0, 1.0, 2.0]).insert_axis(ndarray::Axis(1)));
     let table = read(&[2, 3, 4]).unwrap();
     assert_eq!((table.values.dim(), table.values[[1, 0]]), ((2, 12), 12.0));
-    assert!(table.remarks[0].contains("[2, 3, 4]") && table.remarks[0].contains("12 columns"), "{:?}", table.remarks);
+    assert!(
+        table.remarks[0].to_string().contains("[2, 3, 4]") && table.remarks[0].to_string().contains("12 columns"),
+        "{:?}",
+        table.remarks
+    );
     assert!(read(&[]).is_err());
     assert!(read(&[0, 3]).is_err());
     // What has no value is left out, and what is infinite is refused.
     let path = folder.put("t.npy", &npy(&[2, 2], [1.0, f64::NAN, 2.0, f64::NAN].into_iter()));
     let table = read_table(&path, &TableOptions::default()).unwrap();
     assert_eq!((table.values, table.names), (array![[1.0], [2.0]], vec!["column 1".to_owned()]));
-    assert!(table.remarks[0].contains("column 2 holds no value"), "{:?}", table.remarks);
+    assert!(table.remarks[0].to_string().contains("column 2 holds no value"), "{:?}", table.remarks);
+    let path = folder.put("t.npy", &npy(&[2, 2], [1.0, 9.0, 9.0, 4.0].into_iter()));
+    let options = TableOptions { missing: vec!["9".into(), "none".into()], ..TableOptions::default() };
+    let missing = read_table(&path, &options).unwrap().values.mapv(f64::is_nan);
+    assert_eq!(missing, array![[false, true], [true, false]]);
     let path = folder.put("t.npy", &npy(&[2, 2], [1.0, 2.0, 3.0, f64::INFINITY].into_iter()));
     assert!(message(&path).contains("row 2, column 2"), "{}", message(&path));
     let path = folder.put("t.npy", &npy(&[1, 1], [f64::NAN].into_iter()));

@@ -1,7 +1,7 @@
 //! Tables as people have them: CSV (plain or packed with gzip), NPY and NPZ.
 //!
 //! [`read_table`] makes an array of numbers of a file: numbers stay as they are, cells without a value
-//! become NaN, columns of words are coded as whole numbers. What it had to decide stands in the
+//! become NaN, columns of words are coded as integers. What it had to decide stands in the
 //! remarks; what it cannot decide is an error that says where. [`write_table`] makes a file.
 //!
 //! ```
@@ -31,11 +31,13 @@ mod guess;
 mod names;
 mod reading;
 mod records;
+mod remark;
 mod signature;
 mod trouble;
 mod writing;
 
 pub use reading::read_table;
+pub use remark::Remark;
 pub use writing::{check_table_place, csv_text_of, write_labelled_table, write_table};
 
 use ndarray::Array2;
@@ -53,7 +55,7 @@ pub struct Table {
     /// The names of columns that were left out because they hold no value.
     pub empty: Vec<String>,
     /// What the user should know: columns that were left out, labels that were coded.
-    pub remarks: Vec<String>,
+    pub remarks: Vec<Remark>,
 }
 
 /// What the values of a column were in the file.
@@ -77,7 +79,8 @@ pub struct TableOptions {
     /// that holds numbers below, or if it is all text without repetition.
     pub header: Option<bool>,
     /// The texts that stand for a missing value in a CSV file, compared letter by letter without spaces
-    /// around them. An empty cell is always missing, and so is what reads as a number but is none (`nan`).
+    /// around them. One that is a number stands for this number however it is written, also in arrays. An
+    /// empty cell is always missing, and so is what reads as a number but is none (`nan`).
     pub missing: Vec<String>,
     /// The largest number of bytes for the values; 4 GiB by default.
     pub memory_limit: u64,

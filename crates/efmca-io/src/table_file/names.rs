@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::trouble::shown;
+use super::Remark;
 
 /// The name of a column that has none; `index` is from 0.
 pub(crate) fn default_name(index: usize) -> String {
@@ -10,7 +10,7 @@ pub(crate) fn default_name(index: usize) -> String {
 }
 
 /// Names that differ: the second column called `x` is `x (2)`. Empty names are filled in.
-pub(crate) fn distinct(mut names: Vec<String>, remarks: &mut Vec<String>) -> Vec<String> {
+pub(crate) fn distinct(mut names: Vec<String>, remarks: &mut Vec<Remark>) -> Vec<String> {
     let mut given: HashSet<String> = names.iter().cloned().collect();
     let mut seen: HashSet<String> = HashSet::with_capacity(names.len());
     for (index, name) in names.iter_mut().enumerate() {
@@ -26,12 +26,7 @@ pub(crate) fn distinct(mut names: Vec<String>, remarks: &mut Vec<String>) -> Vec
                 candidate = format!("{name} ({count})");
             }
             if !unnamed {
-                let place = index + 1;
-                remarks.push(format!(
-                    "several columns are called {}; column {place} is {} here",
-                    shown(name),
-                    shown(&candidate)
-                ));
+                remarks.push(Remark::Renamed { column: index + 1, from: name.clone(), to: candidate.clone() });
             }
             *name = candidate;
         }
@@ -55,7 +50,7 @@ mod tests {
         let (found, remarks) = names(&["x", "x", "y", "x"]);
         assert_eq!(found, ["x", "x (2)", "y", "x (3)"]);
         assert_eq!(remarks.len(), 2);
-        assert!(remarks[0].contains("column 2 is `x (2)`"), "{remarks:?}");
+        assert!(remarks[0].to_string().contains("column 2 is `x (2)`"), "{remarks:?}");
         assert_eq!(names(&["x", "x (2)", "x"]).0, ["x", "x (2)", "x (3)"]);
         let (found, remarks) = names(&["", "column 1", ""]);
         assert_eq!(found, ["column 1 (2)", "column 1", "column 3"]);

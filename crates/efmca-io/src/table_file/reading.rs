@@ -106,5 +106,5 @@ fn decode_plain(
     if head.len() as u64 > limit {
         return Err(Fault::new(format!("it has more than the {limit} bytes allowed"), TOO_LARGE).into());
     }
-    Ok(arrays::read(&head, format, array, limit)?)
+    Ok(arrays::read(&head, format, array, options)?)
 }

@@ -32,7 +32,7 @@ fn labels(labels: &[&str]) -> Kind {
 
 fn remarked(table: &Table, parts: &[&str]) {
     assert!(
-        table.remarks.iter().any(|remark| parts.iter().all(|part| remark.contains(part))),
+        table.remarks.iter().any(|remark| parts.iter().all(|part| remark.to_string().contains(part))),
         "{parts:?}: {:?}",
         table.remarks
     );
@@ -114,6 +114,10 @@ fn table_missing_cells_are_nan() {
     remarked(&table, &["3 of 6 rows hold no value"]);
     let options = TableOptions { missing: vec!["-999".into()], ..Default::default() };
     assert!(read_with("a\n-999\n1", &options).unwrap().values[[0, 0]].is_nan());
+    // a number is missing however it is written, and a code of a label is no number
+    assert!(read_with("a\n-999.0\n1", &options).unwrap().values[[0, 0]].is_nan());
+    let zero = TableOptions { missing: vec!["0".into()], ..Default::default() };
+    assert_eq!(read_with("a,b\n0,x\n1,y\n1,x", &zero).unwrap().values.column(1), ndarray::array![0.0, 1.0, 0.0]);
     assert!(read_with("a,b\n,2\n1,2", &options).unwrap().values[[0, 0]].is_nan());
 }
 

@@ -61,7 +61,7 @@ impl<'a> File<'a> {
 
     /// All directories, one for each page.
     pub(super) fn directories(&self) -> Result<Vec<Directory<'a>>, Fault> {
-        let cut = |number: usize| Fault::damaged(format!("it ends within the directory of page {number}"));
+        let cut = |number: usize| Fault::damaged(format!("it ends within the directory of page {}", number + 1));
         let (at, width) = if self.big { (8, 8) } else { (4, 4) };
         let mut offset = self.number(at, width).ok_or_else(|| cut(0))?;
         let mut seen = std::collections::BTreeSet::new();
@@ -69,7 +69,7 @@ impl<'a> File<'a> {
         while offset != 0 {
             let number = directories.len();
             if !seen.insert(offset) {
-                return Err(Fault::damaged(format!("page {number} has the directory of an earlier page")));
+                return Err(Fault::damaged(format!("page {} has the directory of an earlier page", number + 1)));
             }
             let (directory, next) = self.directory(offset).ok_or_else(|| cut(number))?;
             directories.push(directory);

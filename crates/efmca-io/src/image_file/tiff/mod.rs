@@ -33,17 +33,17 @@ pub(crate) fn read(bytes: &[u8], limit: u64) -> Result<Decoded, Fault> {
         // Previews, reduced copies and masks are not pages of the stack.
         match directory.number(tag::NEW_SUBFILE_TYPE).unwrap_or(0) & 0b101 {
             0 => chosen.push((number, directory)),
-            _ => remarks.push(format!("page {number} is a reduced copy or a mask and was left out")),
+            _ => remarks.push(format!("page {} is a reduced copy or a mask and was left out", number + 1)),
         }
     }
     let Some(((_, first_directory), others)) = chosen.split_first() else {
         return Err(Fault::new("it has no page but reduced copies and masks", CONVERT));
     };
-    let first = Page::of(&file, first_directory).map_err(|fault| fault.at("page 0"))?;
+    let first = Page::of(&file, first_directory).map_err(|fault| fault.at("page 1"))?;
     first.check_size(1, limit)?;
     let mut pages = vec![first];
     for (number, directory) in others {
-        let page = Page::of(&file, directory).map_err(|fault| fault.at(format!("page {number}")))?;
+        let page = Page::of(&file, directory).map_err(|fault| fault.at(format!("page {}", number + 1)))?;
         pages[0].check_same(&page, *number)?;
         // Before the next page is looked at: a small file can have many pages that all share their
         // pixels.
@@ -57,7 +57,7 @@ pub(crate) fn read(bytes: &[u8], limit: u64) -> Result<Decoded, Fault> {
     let mut values = Vec::new();
     let mut inexact = 0;
     for (index, page) in pages.iter().enumerate() {
-        let number = chosen.get(index).map_or(index, |(number, _)| *number);
+        let number = chosen.get(index).map_or(index, |(number, _)| *number) + 1;
         inexact += pixels::read(&file, page, limit, &mut values).map_err(|fault| fault.at(format!("page {number}")))?;
     }
     if inexact > 0 {

@@ -152,7 +152,7 @@ impl Page {
     pub(super) fn check_same(&self, other: &Self, number: usize) -> Result<(), Fault> {
         let differ = |what: &str, theirs: String, ours: String| {
             Err(Fault::new(
-                format!("page {number} {what} {theirs}, but page 0 {ours}"),
+                format!("page {} {what} {theirs}, but page 1 {ours}", number + 1),
                 "save pages of one size and type in one file, and the others apart",
             ))
         };
