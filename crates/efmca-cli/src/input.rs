@@ -1,15 +1,19 @@
-//! Images, sounds and tables, read in the form in which their noise can be looked at.
+//! The data of `efmca noise-type` and `efmca select`: images, sounds and tables.
 
-use std::path::Path;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 
+use clap::ValueEnum;
 use efmca::tasks::noise::Source;
-use efmca_io::image_file::{Format, ImageFile, ReadOptions, read};
+use efmca_io::image_file::{Axes, Format, ImageFile, ReadOptions, array_shape, file_of, read};
 use efmca_io::sound::{PAPER_SPECTROGRAM, amplitude_spectrogram, read_wav};
-use efmca_io::table_file::{TableOptions, read_table};
-use ndarray::{Array2, Array4, Axis};
+use efmca_io::table_file::{Table, read_table};
+use ndarray::{Array4, Axis, s};
 
+use crate::args::common::{TableArgs, mark_missing, patch_size};
+use crate::errors::{Origin, TableOrigin};
 use crate::failure::Failure;
-use crate::noise_args::{InputArgs, KindArg};
+use crate::names::labels_of;
 
 /// Rows of a table that are looked at where nothing is said.
 const MOST_ROWS: usize = 20_000;
@@ -18,50 +22,104 @@ const IMAGE_SIDE: usize = 128;
 /// Pages with both sides up to this are small pictures: each is a row of a table.
 const SMALL_PAGE: usize = 32;
 
-/// Data that were read.
-pub(crate) struct Input {
-    pub(crate) content: Content,
-    /// What the user should know.
-    pub(crate) remarks: Vec<String>,
+/// The data.
+#[derive(Debug, clap::Args)]
+pub(crate) struct InputArgs {
+    /// An image (PNG, TIFF, FITS, NPY, NPZ), a sound (WAV), or a table (CSV, NPY, NPZ with file.npz:name).
+    #[arg(value_name = "INPUT")]
+    pub(crate) input: PathBuf,
+    /// Kind of INPUT; for arrays it is guessed from the shape otherwise.
+    #[arg(long = "as", value_enum, value_name = "KIND")]
+    kind: Option<KindArg>,
+    /// Axes of an array that is an image, slowest first: p pages, y rows, x columns, c channels.
+    #[arg(long, value_name = "LETTERS")]
+    axes: Option<Axes>,
+    #[command(flatten)]
+    table: TableArgs,
+    /// Rows and columns of a patch of images and spectrograms, such as 8 or 12x12.
+    #[arg(long, value_name = "SIZE", value_parser = patch_size, default_value = "8")]
     patch: (usize, usize),
-    most: usize,
+    /// Number of patches or rows to learn from, at the most; they are evenly spread.
+    #[arg(long, value_name = "N")]
+    most: Option<usize>,
 }
 
-/// What was in the file.
+/// The kind of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum KindArg {
+    /// Pixels that belong together by where they are.
+    Image,
+    /// A row for each data point.
+    Table,
+    /// A sound, whose amplitude spectrogram is looked at.
+    Sound,
+}
+
+/// Data that were read.
+pub(crate) struct Input<'a> {
+    args: &'a InputArgs,
+    pub(crate) content: Content,
+    /// Decisions that the user should know about.
+    pub(crate) remarks: Vec<String>,
+}
+
+/// The content of a file.
 pub(crate) enum Content {
     /// Pages, rows, columns and channels.
     Images(Array4<f64>),
     /// The spectrogram as one page.
     Sound(Array4<f64>),
-    /// Rows, the names of the columns, and whether it was text.
-    Table { values: Array2<f64>, names: Vec<String>, text: bool },
+    /// A table.
+    Table(TableContent),
 }
 
-impl Input {
-    /// Reads what there is.
-    pub(crate) fn read(args: &InputArgs) -> Result<Input, Failure> {
-        let (kind, remark) = match args.kind {
-            Some(kind) => (kind, None),
-            None => guess(args)?,
-        };
-        let mut input = match kind {
+/// A table, of which every `step`-th row was kept.
+pub(crate) struct TableContent {
+    pub(crate) table: Table,
+    labels: Vec<Option<Vec<String>>>,
+    step: usize,
+    /// Whether it was a text file, whose columns differ in kind more often than those of arrays.
+    pub(crate) is_text: bool,
+}
+
+impl<'a> Input<'a> {
+    /// Reads the file.
+    pub(crate) fn read(args: &'a InputArgs) -> Result<Self, Failure> {
+        let format = FileKind::of(&args.input);
+        let (kind, remark) = args.kind.map_or_else(|| guess(args, format), |kind| (kind, None));
+        let (content, mut remarks) = match kind {
             KindArg::Image => images(args)?,
             KindArg::Sound => sound(args)?,
-            KindArg::Table => table(args)?,
+            KindArg::Table => table(args, format != FileKind::Array)?,
         };
-        input.remarks.extend(remark);
+        remarks.extend(remark);
+        let input = Self { args, content, remarks };
+        input.check_patch()?;
         Ok(input)
     }
 
     /// The data as the library takes it.
     pub(crate) fn source(&self) -> Source<'_> {
         match &self.content {
-            Content::Images(pixels) | Content::Sound(pixels) => Source::images(pixels.view(), self.patch, self.most),
-            Content::Table { values, .. } => Source::Table(values.view()),
+            Content::Images(pixels) | Content::Sound(pixels) => {
+                Source::images(pixels.view(), self.args.patch, self.args.most.unwrap_or(Source::MOST_PATCHES))
+            }
+            Content::Table(content) => Source::Table(content.table.values.view()),
         }
     }
 
-    /// What was read, in a few words.
+    /// The data, for errors about its values.
+    pub(crate) fn origin(&self) -> Origin<'_> {
+        let path = self.args.input.as_path();
+        match &self.content {
+            Content::Images(_) | Content::Sound(_) => Origin::Patches { path: Some(path), size: self.args.patch },
+            Content::Table(TableContent { table, labels, step, .. }) => {
+                Origin::Table(TableOrigin { path, names: &table.names, labels, step: *step, learning: true })
+            }
+        }
+    }
+
+    /// The data in a few words.
     pub(crate) fn words(&self) -> String {
         match &self.content {
             Content::Images(pixels) => {
@@ -73,57 +131,80 @@ impl Input {
             Content::Sound(pixels) => {
                 format!("amplitude spectrogram of {} frequencies x {} frames", pixels.dim().1, pixels.dim().2)
             }
-            Content::Table { values, .. } => format!("table of {} rows x {} columns", values.nrows(), values.ncols()),
+            Content::Table(TableContent { table, .. }) => {
+                format!("table of {} rows x {} columns", table.values.nrows(), table.values.ncols())
+            }
+        }
+    }
+
+    /// Finds out whether an image is as large as a patch.
+    fn check_patch(&self) -> Result<(), Failure> {
+        let (Content::Images(pixels) | Content::Sound(pixels)) = &self.content else { return Ok(()) };
+        let ((_, rows, columns, _), patch) = (pixels.dim(), self.args.patch);
+        if patch.0 <= rows && patch.1 <= columns {
+            return Ok(());
+        }
+        Err(Failure::input(format!(
+            "{}: it has {rows} x {columns} pixels, which is less than a patch of {} x {}; choose --patch {}",
+            self.args.input.display(),
+            patch.0,
+            patch.1,
+            rows.min(columns).div_ceil(2)
+        )))
+    }
+}
+
+/// The kind of file that the first bytes show.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum FileKind {
+    Sound,
+    Image,
+    /// An array, which can be an image or a table.
+    Array,
+    /// Packed with gzip, or text.
+    Other,
+}
+
+impl FileKind {
+    fn of(path: &Path) -> Self {
+        let mut bytes = Vec::new();
+        // the reader says why a file cannot be read
+        if let Ok(file) = std::fs::File::open(file_of(path)) {
+            let _ = file.take(16).read_to_end(&mut bytes);
+        }
+        if [b"RIFF", b"RIFX", b"RF64"].iter().any(|start| bytes.starts_with(*start)) {
+            return Self::Sound;
+        }
+        match Format::of_bytes(&bytes) {
+            Some(Format::Npy | Format::Npz) => Self::Array,
+            Some(_) => Self::Image,
+            None => Self::Other,
         }
     }
 }
 
-/// The first bytes of a file, which say what it is.
-fn first_bytes(path: &Path) -> Vec<u8> {
-    use std::io::Read;
-    let mut bytes = Vec::new();
-    // what cannot be read is told by the reader that it is given to
-    if let Ok(file) = std::fs::File::open(path) {
-        let _ = file.take(16).read_to_end(&mut bytes);
-    }
-    bytes
-}
-
-/// What a file seems to be, and a remark where that is not certain.
-fn guess(args: &InputArgs) -> Result<(KindArg, Option<String>), Failure> {
-    let text = args.input.to_string_lossy();
-    let file = match text.rsplit_once(".npz:") {
-        Some((stem, _)) if !args.input.exists() => format!("{stem}.npz"),
-        _ => text.to_string(),
-    };
-    let bytes = first_bytes(Path::new(&file));
-    if bytes.starts_with(b"RIFF") || bytes.starts_with(b"RIFX") || bytes.starts_with(b"RF64") {
-        return Ok((KindArg::Sound, None));
-    }
-    match Format::of_bytes(&bytes) {
-        Some(Format::Npy | Format::Npz) => {}
-        Some(_) => return Ok((KindArg::Image, None)),
+/// The kind that a file seems to be, and a remark where that is not certain.
+fn guess(args: &InputArgs, kind: FileKind) -> (KindArg, Option<String>) {
+    let name = args.input.to_string_lossy();
+    match kind {
+        FileKind::Sound => return (KindArg::Sound, None),
+        FileKind::Image => return (KindArg::Image, None),
+        FileKind::Array if args.axes.is_some() => return (KindArg::Image, None),
+        FileKind::Array => {}
         // packed FITS images have two endings
-        None if file.ends_with(".gz") && !file.contains(".csv") && !file.contains(".tsv") => {
-            return Ok((KindArg::Image, None));
+        FileKind::Other if name.ends_with(".gz") && !name.contains(".csv") && !name.contains(".tsv") => {
+            return (KindArg::Image, None);
         }
-        None => return Ok((KindArg::Table, None)),
+        FileKind::Other => return (KindArg::Table, None),
     }
-    if args.axes.is_some() {
-        return Ok((KindArg::Image, None));
-    }
-    let shape = read(&args.input, &ReadOptions::default()).map(|file| file.metadata.shape).map_err(Failure::input);
-    let shape = match shape {
-        Ok(shape) => shape,
-        // arrays with more axes than an image are tables, and other faults are told by the reader of tables
-        Err(_) => return Ok((KindArg::Table, None)),
-    };
+    // arrays that cannot be images are tables, and faults are told by the reader of tables
+    let Some(shape) = array_shape(&args.input) else { return (KindArg::Table, None) };
     let kind = kind_of(&shape);
     let (what, other) = if kind == KindArg::Image { ("an image", "table") } else { ("a table", "image") };
-    Ok((kind, Some(format!("an array of shape {shape:?} is taken for {what}; --as {other} reads it as the other"))))
+    (kind, Some(format!("an array of shape {shape:?} is taken for {what}; --as {other} reads it as the other")))
 }
 
-/// What an array of this shape is most likely.
+/// The kind that an array of this shape most likely is.
 fn kind_of(shape: &[usize]) -> KindArg {
     let large =
         |rows: usize, columns: usize| rows.min(columns) >= IMAGE_SIDE && rows.max(columns) <= 2 * rows.min(columns);
@@ -131,91 +212,58 @@ fn kind_of(shape: &[usize]) -> KindArg {
         [rows, columns] if large(*rows, *columns) => KindArg::Image,
         [rows, columns, 3 | 4] if rows.min(columns) >= &SMALL_PAGE => KindArg::Image,
         [_, rows, columns] if rows.max(columns) > &SMALL_PAGE => KindArg::Image,
-        [_, _, _, ..] if shape.len() == 4 => KindArg::Image,
+        [_, _, _, _] => KindArg::Image,
         _ => KindArg::Table,
     }
 }
 
-fn images(args: &InputArgs) -> Result<Input, Failure> {
+fn images(args: &InputArgs) -> Result<(Content, Vec<String>), Failure> {
+    let number = |text: &String| {
+        text.parse::<f64>()
+            .map_err(|_| Failure::input(format!("--missing {text}: for an image give the value of missing pixels")))
+    };
+    let missing = args.table.missing.iter().map(number).collect::<Result<Vec<f64>, Failure>>()?;
     let options = ReadOptions { axes: args.axes.clone(), ..ReadOptions::default() };
     let ImageFile { mut values, remarks, .. } = read(&args.input, &options).map_err(Failure::input)?;
-    for text in &args.missing {
-        let missing: f64 = text
-            .parse()
-            .map_err(|_| Failure::input(format!("--missing {text}: for an image give the value of missing pixels")))?;
-        values.mapv_inplace(|value| if value == missing { f64::NAN } else { value });
-    }
-    patched(args, Content::Images(values), remarks)
+    mark_missing(&mut values, missing);
+    Ok((Content::Images(values), remarks))
 }
 
-fn sound(args: &InputArgs) -> Result<Input, Failure> {
+fn sound(args: &InputArgs) -> Result<(Content, Vec<String>), Failure> {
     let sound = read_wav(&args.input).map_err(Failure::input)?;
     let mut remarks = sound.remarks.clone();
     let (rate, fft, hop) = PAPER_SPECTROGRAM;
     let resampled = sound.resampled(rate).map_err(Failure::input)?;
+    let mut amplitudes = amplitude_spectrogram(&resampled.samples, fft, hop).map_err(Failure::input)?;
     if sound.rate < rate {
         remarks.push(format!(
-            "it has {} samples a second, so that frequencies above {} Hz are empty and are left out",
+            "it has {} samples per second, so frequencies above {} Hz are empty and are left out",
             sound.rate,
             sound.rate / 2
         ));
-    }
-    let mut amplitudes = amplitude_spectrogram(&resampled.samples, fft, hop).map_err(Failure::input)?;
-    // above what was recorded there is only what the resampling left
-    let top = fft as u64 / 2 * u64::from(sound.rate.min(rate)) * 9 / 10 / u64::from(rate);
-    if sound.rate < rate {
-        amplitudes = amplitudes.slice(ndarray::s![..=top as usize, ..]).to_owned();
+        // above the recorded frequencies there is only what the resampling left
+        let top = fft as u64 / 2 * u64::from(sound.rate) * 9 / 10 / u64::from(rate);
+        amplitudes = amplitudes.slice(s![..=top as usize, ..]).to_owned();
     }
     let zeros = amplitudes.iter().filter(|value| **value == 0.0).count();
     if zeros > 0 {
         remarks.push(format!("{zeros} amplitudes are exactly zero (digital silence) and are left out"));
-        amplitudes.mapv_inplace(|value| if value == 0.0 { f64::NAN } else { value });
+        mark_missing(&mut amplitudes, [0.0]);
     }
-    patched(args, Content::Sound(amplitudes.insert_axis(Axis(0)).insert_axis(Axis(3))), remarks)
+    Ok((Content::Sound(amplitudes.insert_axis(Axis(0)).insert_axis(Axis(3))), remarks))
 }
 
-/// Cuts into patches, as many as are asked for.
-fn patched(args: &InputArgs, content: Content, remarks: Vec<String>) -> Result<Input, Failure> {
-    let (Content::Images(pixels) | Content::Sound(pixels)) = &content else {
-        return Err(Failure::work("a table has no patches"));
-    };
-    let (_, rows, columns, _) = pixels.dim();
-    let patch = args.patch;
-    if patch.0 > rows || patch.1 > columns {
-        return Err(Failure::input(format!(
-            "{}: it has {rows} x {columns} pixels, which is less than a patch of {} x {}; say --patch {}",
-            args.input.display(),
-            patch.0,
-            patch.1,
-            rows.min(columns).div_ceil(2)
-        )));
+fn table(args: &InputArgs, is_text: bool) -> Result<(Content, Vec<String>), Failure> {
+    let mut table = read_table(&args.input, &args.table.options()).map_err(Failure::input)?;
+    let mut remarks: Vec<String> = table.remarks.iter().map(ToString::to_string).collect();
+    let rows = table.values.nrows();
+    let step = rows.div_ceil(args.most.unwrap_or(MOST_ROWS).max(1)).max(1);
+    if step > 1 {
+        remarks.push(format!("every {step}th of its {rows} rows is looked at; --most N takes more of them"));
+        table.values = table.values.slice(s![..;step, ..]).to_owned();
     }
-    Ok(Input { content, remarks, patch, most: args.most.unwrap_or(Source::MOST_PATCHES) })
-}
-
-fn table(args: &InputArgs) -> Result<Input, Failure> {
-    let mut options = TableOptions { header: args.header, ..TableOptions::default() };
-    if let Some(delimiter) = args.delimiter {
-        let byte = u8::try_from(delimiter)
-            .map_err(|_| Failure::input(format!("--delimiter {delimiter}: it must be a character of ASCII")))?;
-        options.delimiter = Some(byte);
-    }
-    options.missing.extend(args.missing.iter().cloned());
-    let table = read_table(&args.input, &options).map_err(Failure::input)?;
-    let (mut values, mut remarks) = (table.values, table.remarks);
-    for missing in args.missing.iter().filter_map(|text| text.parse::<f64>().ok()) {
-        values.mapv_inplace(|value| if value == missing { f64::NAN } else { value });
-    }
-    let most = args.most.unwrap_or(MOST_ROWS).max(1);
-    if values.nrows() > most {
-        let step = values.nrows().div_ceil(most);
-        remarks
-            .push(format!("every {step}th of its {} rows is looked at; --most N takes more of them", values.nrows()));
-        values = values.slice(ndarray::s![..;step, ..]).to_owned();
-    }
-    let text = !matches!(Format::of_bytes(&first_bytes(&args.input)), Some(Format::Npy | Format::Npz))
-        && !args.input.to_string_lossy().contains(".npz:");
-    Ok(Input { content: Content::Table { values, names: table.names, text }, remarks, patch: (1, 1), most: 0 })
+    let labels = labels_of(&table);
+    Ok((Content::Table(TableContent { table, labels, step, is_text }), remarks))
 }
 
 #[cfg(test)]

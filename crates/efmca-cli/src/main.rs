@@ -1,33 +1,18 @@
 //! The `efmca` program: maximal causes analysis with noise from any exponential family.
+//!
+//! Every command has the same shape: options are typed values ([`args`]); whatever can fail early does, from settings to the places
+//! of results ([`outputs`]); data are read; the library does the work while [`progress`] shows it; results are written and shown.
+//! Errors of the library become messages about files, columns and options in one place ([`errors`]).
 
 mod args;
-mod bars;
-mod bars_files;
-mod clean;
-mod clean_args;
-mod clean_report;
-mod corrupt;
-mod demo;
-mod demo_table;
+mod columns;
+mod commands;
+mod errors;
 mod failure;
-mod families;
 mod input;
-mod learn;
-mod learn_args;
-mod learn_data;
-mod learn_files;
-mod model_args;
-mod model_causes;
-mod model_families;
-mod model_fit;
-mod model_info;
-mod model_table;
-mod model_use;
-mod noise_args;
-mod noise_report;
-mod noise_type;
+mod names;
+mod outputs;
 mod progress;
-mod select;
 mod show;
 
 use std::io::Write;
@@ -36,32 +21,36 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use args::{Args, Command};
+use commands::{bars, corrupt, demo, denoise, families, fit, info, learn, noise_type, rows, sample, select};
 use failure::Failure;
 
 fn main() -> ExitCode {
-    let args = Args::parse();
-    let result = match &args.command {
-        Command::Demo(demo) => demo::run(demo),
-        Command::Bars(bars) => bars::run(bars),
-        Command::Families(families) => families::run(families),
-        Command::Corrupt(corrupt) => corrupt::run(corrupt),
-        Command::Denoise(denoise) => clean::denoise(denoise),
-        Command::Inpaint(inpaint) => clean::inpaint(inpaint),
-        Command::Apply(apply) => clean::apply(apply),
-        Command::Learn(args) => learn::learn(args),
-        Command::NoiseType(noise) => noise_type::run(noise),
-        Command::Select(select) => select::run(select),
-        Command::Fit(fit) => model_fit::run(fit),
-        Command::Encode(encode) => model_use::encode(encode),
-        Command::Score(score) => model_use::score(score),
-        Command::Sample(sample) => model_use::sample(sample),
-        Command::Info(info) => model_info::run(info),
-    };
-    let failure = match result {
+    let failure = match run(&Args::parse().command) {
         Ok(()) | Err(Failure::OutputClosed) => return ExitCode::SUCCESS,
         Err(failure) => failure,
     };
-    // If nobody listens there is no one left to tell; the exit code says it all the same.
+    // If standard error is closed there is no one left to tell; the exit code says it all the same.
     let _ = writeln!(std::io::stderr().lock(), "error: {failure}");
     failure.exit_code()
+}
+
+/// Runs a command.
+fn run(command: &Command) -> Result<(), Failure> {
+    match command {
+        Command::Demo(args) => demo::run(args),
+        Command::Bars(args) => bars::run(args),
+        Command::Families(args) => families::run(args),
+        Command::Corrupt(args) => corrupt::run(args),
+        Command::Denoise(args) => denoise::denoise(args),
+        Command::Inpaint(args) => denoise::inpaint(args),
+        Command::Apply(args) => denoise::apply(args),
+        Command::Learn(args) => learn::run(args),
+        Command::NoiseType(args) => noise_type::run(args),
+        Command::Select(args) => select::run(args),
+        Command::Fit(args) => fit::run(args),
+        Command::Encode(args) => rows::encode(args),
+        Command::Score(args) => rows::score(args),
+        Command::Sample(args) => sample::run(args),
+        Command::Info(args) => info::run(args),
+    }
 }

@@ -1,4 +1,4 @@
-//! What is seen while learning goes on, and how it is stopped.
+//! Showing how far long work is, and stopping it.
 
 use std::io::{IsTerminal, Write, stderr};
 use std::ops::ControlFlow;
@@ -8,32 +8,65 @@ use std::time::Instant;
 
 use efmca::em::{Progress, TrainingProgress};
 use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::Value;
 
-use crate::clean_args::LogFormat;
+use crate::args::common::LogFormat;
 
-/// A bar on a terminal, lines of JSON for machines, and nothing elsewhere.
+/// A bar on a terminal, lines of JSON for programs, and nothing elsewhere.
 pub(crate) struct Watch {
     bar: Option<ProgressBar>,
     json: bool,
     started: Instant,
-    /// Iterations that were done before, in runs that are gone on with.
-    before: Option<usize>,
+    pace: Pace,
     /// Trainings that were done when one was last told about.
     told: usize,
     stop: Arc<AtomicBool>,
 }
 
+/// The steps of the work at hand and the time that they take. Work such as comparing families and then training has several parts,
+/// which count their steps anew.
+struct Pace {
+    /// The end of the part before, and the steps that were done then: some, in runs that are resumed.
+    since: Instant,
+    first: usize,
+    /// The last time that the work was heard of, and the steps that were done then.
+    last: Instant,
+    done: Option<usize>,
+}
+
+impl Pace {
+    fn new() -> Self {
+        let now = Instant::now();
+        Self { since: now, first: 0, last: now, done: None }
+    }
+
+    /// Whether this is the first step of another part.
+    fn see(&mut self, done: usize) -> bool {
+        let anew = self.done.is_none_or(|before| done < before);
+        if anew {
+            (self.since, self.first) = (self.last, done.saturating_sub(1));
+        }
+        (self.last, self.done) = (Instant::now(), Some(done));
+        anew
+    }
+
+    fn seconds_left(&self, done: usize, total: usize) -> f64 {
+        let each = self.since.elapsed().as_secs_f64() / done.saturating_sub(self.first).max(1) as f64;
+        each * total.saturating_sub(done) as f64
+    }
+}
+
 impl Watch {
     /// For work without steps, which Ctrl-C ends at once.
     pub(crate) fn without_steps(format: LogFormat) -> Self {
-        let json = format == LogFormat::Json;
-        Self { bar: None, json, started: Instant::now(), before: None, told: 0, stop: Arc::new(AtomicBool::new(false)) }
+        let stop = Arc::new(AtomicBool::new(false));
+        Self { bar: None, json: format == LogFormat::Json, started: Instant::now(), pace: Pace::new(), told: 0, stop }
     }
 
-    /// From now on Ctrl-C ends the learning after the step that is running; a second one ends the program.
+    /// From now on Ctrl-C ends the work after the step that is running; a second one ends the program.
     pub(crate) fn new(format: LogFormat) -> Self {
-        let stop = Arc::new(AtomicBool::new(false));
-        let asked = Arc::clone(&stop);
+        let watch = Self::without_steps(format);
+        let asked = Arc::clone(&watch.stop);
         // Where signals cannot be caught, Ctrl-C ends the program as it always does.
         let _ = ctrlc::set_handler(move || {
             if asked.swap(true, Ordering::SeqCst) {
@@ -45,7 +78,7 @@ impl Watch {
             let style = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len}, {eta} left");
             ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
         });
-        Self { bar, json: format == LogFormat::Json, started: Instant::now(), before: None, told: 0, stop }
+        Self { bar, ..watch }
     }
 
     /// Whether the user asked to stop.
@@ -55,69 +88,51 @@ impl Watch {
 
     /// Shows how far the work is, and ends it if the user asked for that.
     pub(crate) fn see(&mut self, progress: &Progress<'_>) -> ControlFlow<()> {
-        match &progress.training {
-            Some(training) => self.iteration(training),
-            None => self.stage(progress),
+        let Some(training) = &progress.training else {
+            return self.step(progress.stage, progress.done, progress.total);
+        };
+        self.show(&of_training(progress.stage, training), progress.done, progress.total);
+        let fields = [
+            ("iteration", training.iteration.into()),
+            ("iterations", training.iterations.into()),
+            ("bound", training.bound.into()),
+            ("active", training.model.pi().sum().into()),
+        ];
+        self.timed_event("iteration", &fields, progress.done, progress.total);
+        self.flow()
+    }
+
+    /// Shows how many of all steps are done, and ends the work if the user asked for that.
+    pub(crate) fn step(&mut self, stage: &str, done: usize, total: usize) -> ControlFlow<()> {
+        self.show(stage, done, total);
+        if stage == "rows" {
+            self.timed_event("rows", &[("rows", done.into()), ("of", total.into())], done, total);
+        } else if done != self.told && stage != "starts" {
+            // observers are also called between iterations, which are not worth a line
+            self.told = done;
+            let fields = [("done", stage.into()), ("trainings", done.into()), ("of", total.into())];
+            self.timed_event("training", &fields, done, total);
         }
+        self.flow()
+    }
+
+    fn flow(&self) -> ControlFlow<()> {
         if self.stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
-    /// One iteration is done.
-    fn iteration(&mut self, training: &TrainingProgress<'_>) {
-        let active = training.model.pi().sum();
-        let before = *self.before.get_or_insert(training.iteration - 1);
+    fn show(&mut self, message: &str, done: usize, total: usize) {
+        let anew = self.pace.see(done);
         if let Some(bar) = &self.bar {
-            bar.set_length(training.iterations as u64);
-            bar.set_message(format!("bound {:.6e}, {active:.1} causes active", training.bound));
-            bar.set_position(training.iteration as u64);
-            if training.iteration == before + 1 {
+            bar.set_length(total as u64);
+            bar.set_message(message.to_owned());
+            bar.set_position(done as u64);
+            if anew {
                 bar.reset_eta();
             }
         }
-        let seconds = self.started.elapsed().as_secs_f64();
-        // several trainings start from one again
-        let done = training.iteration.saturating_sub(before).max(1);
-        let left = seconds / done as f64 * (training.iterations - training.iteration) as f64;
-        self.event(
-            "iteration",
-            &[
-                ("iteration", training.iteration.into()),
-                ("iterations", training.iterations.into()),
-                ("bound", training.bound.into()),
-                ("active", active.into()),
-                ("seconds", seconds.into()),
-                ("seconds_left", left.into()),
-            ],
-        );
     }
 
-    /// One of several trainings is done, or proceeds.
-    fn stage(&mut self, progress: &Progress<'_>) {
-        let (done, all) = (progress.done, progress.total);
-        if let Some(bar) = &self.bar {
-            bar.set_length(all as u64);
-            bar.set_message(progress.stage.to_owned());
-            bar.set_position(done as u64);
-        }
-        // the observer is also called between iterations, which are not worth a line
-        if done != self.told && progress.stage != "starts" {
-            self.told = done;
-            let seconds = self.started.elapsed().as_secs_f64();
-            let left = seconds / done.max(1) as f64 * all.saturating_sub(done) as f64;
-            self.event(
-                "training",
-                &[
-                    ("done", progress.stage.into()),
-                    ("trainings", done.into()),
-                    ("of", all.into()),
-                    ("seconds", seconds.into()),
-                    ("seconds_left", left.into()),
-                ],
-            );
-        }
-    }
-
-    /// Something that went wrong and does not end the work.
+    /// Shows something that went wrong and does not end the work.
     pub(crate) fn warn(&self, message: &str) {
         self.event("warning", &[("message", message.into())]);
         if !self.json {
@@ -128,13 +143,20 @@ impl Watch {
         }
     }
 
-    /// A line of JSON, if that is wanted.
-    pub(crate) fn event(&self, name: &str, fields: &[(&str, serde_json::Value)]) {
+    /// An event with the time that has passed and the time that is left.
+    fn timed_event(&self, name: &str, fields: &[(&str, Value)], done: usize, total: usize) {
+        let left = self.pace.seconds_left(done, total);
+        let times = [("seconds", self.started.elapsed().as_secs_f64().into()), ("seconds_left", left.into())];
+        self.event(name, &[fields, &times].concat());
+    }
+
+    /// Writes a line of JSON, if that is wanted.
+    pub(crate) fn event(&self, name: &str, fields: &[(&str, Value)]) {
         if self.json {
             let mut object = serde_json::Map::new();
             object.insert("event".into(), name.into());
             object.extend(fields.iter().map(|(key, value)| ((*key).to_owned(), value.clone())));
-            let _ = writeln!(stderr().lock(), "{}", serde_json::Value::Object(object));
+            let _ = writeln!(stderr().lock(), "{}", Value::Object(object));
         }
     }
 
@@ -143,5 +165,25 @@ impl Watch {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
+    }
+}
+
+/// A training in a few words, with the name of its stage if there are several.
+fn of_training(stage: &str, training: &TrainingProgress<'_>) -> String {
+    let stage = if stage == "training" { String::new() } else { format!("{stage}: ") };
+    format!("{stage}bound {:.6e}, {:.1} causes active", training.bound, training.model.pi().sum())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_the_work_are_timed_by_themselves() {
+        let mut pace = Pace::new();
+        assert!(pace.see(0) && !pace.see(1) && !pace.see(3));
+        assert_eq!((pace.first, pace.seconds_left(3, 3)), (0, 0.0));
+        // the next part begins, of a run that is resumed
+        assert!(pace.see(2) && pace.first == 1 && !pace.see(4));
     }
 }

@@ -1,7 +1,9 @@
-//! The terminal, or whatever stands in its place.
+//! Standard output: lines, frames that are drawn again and again, and tables.
 
 use std::env;
+use std::fmt::Display;
 use std::io::{IsTerminal, StdoutLock, Write, stdout};
+use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -45,6 +47,15 @@ impl Screen {
         self.out.flush()
     }
 
+    /// Prints what the user should know about a file.
+    pub(crate) fn notes<T: Display>(
+        &mut self,
+        path: &Path,
+        remarks: impl IntoIterator<Item = T>,
+    ) -> std::io::Result<()> {
+        remarks.into_iter().try_for_each(|remark| self.say(&format!("note: {}: {remark}", path.display())))
+    }
+
     /// Pictures beside each other, as many as fit a terminal of 80 columns, indented.
     pub(crate) fn pictures(&self, pictures: &[Array2<f64>]) -> String {
         let views: Vec<ArrayView2<'_, f64>> = pictures.iter().map(|picture| picture.view()).collect();
@@ -61,14 +72,14 @@ impl Screen {
         }
         self.last_frame = Some(Instant::now());
         // Lines that wrap would be two on the screen and one in the count, so that wrapping is off meanwhile.
-        let mut whole = self.to_frame_start() + "\x1b[?7l";
+        let mut frame = self.to_frame_start() + "\x1b[?7l";
         for line in text.lines() {
-            // The rest of an old line is erased after the new one is there: erasing first would flicker.
-            whole += &format!("{line}\x1b[K\n");
+            // The rest of an old line is erased after the new one is written: erasing first would flicker.
+            frame += &format!("{line}\x1b[K\n");
         }
-        whole += "\x1b[?7h";
+        frame += "\x1b[?7h";
         self.frame_lines = text.lines().count();
-        self.out.write_all(whole.as_bytes())?;
+        self.out.write_all(frame.as_bytes())?;
         self.out.flush()
     }
 
@@ -88,7 +99,7 @@ impl Screen {
     }
 }
 
-/// A row of values as a picture with `side` rows; values that are not there are missing.
+/// A row of values as a picture with `side` rows; pixels beyond its end are missing.
 pub(crate) fn square(values: ArrayView1<'_, f64>, side: usize) -> Array2<f64> {
     Array2::from_shape_fn((side, side), |(y, x)| values.get(y * side + x).copied().unwrap_or(f64::NAN))
 }
@@ -100,7 +111,40 @@ pub(crate) fn largest_first(values: &Array1<f64>) -> Vec<usize> {
     order
 }
 
-/// Text broken at spaces into lines of at most `width` characters; longer words stay whole.
+/// The width of a column of texts, which is bounded so that one long name does not push the rest off the screen.
+pub(crate) fn width_of(texts: &[String]) -> usize {
+    texts.iter().map(|text| text.chars().count()).max().unwrap_or(0).min(40)
+}
+
+/// The name of a file, for titles.
+pub(crate) fn file_name(path: &Path) -> String {
+    path.file_name().map_or("efmca".into(), |name| name.to_string_lossy().into_owned())
+}
+
+/// A table of texts.
+#[derive(Clone)]
+pub(crate) struct TextTable {
+    pub(crate) head: Vec<String>,
+    pub(crate) rows: Vec<Vec<String>>,
+}
+
+impl TextTable {
+    /// The table in aligned columns; those in `left` are aligned to the left, the others to the right.
+    pub(crate) fn aligned(&self, left: &[usize]) -> String {
+        let all = || std::iter::once(&self.head).chain(&self.rows);
+        let width = |column: usize| all().map(|row| row[column].chars().count()).max().unwrap_or(0);
+        let widths: Vec<usize> = (0..self.head.len()).map(width).collect();
+        let line = |row: &Vec<String>| {
+            let cells = row.iter().zip(&widths).enumerate().map(|(index, (cell, width))| {
+                if left.contains(&index) { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
+            });
+            cells.collect::<Vec<String>>().join("  ").trim_end().to_owned()
+        };
+        all().map(line).collect::<Vec<String>>().join("\n")
+    }
+}
+
+/// Text broken at spaces into lines of at most `width` characters; longer words are not broken.
 pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {

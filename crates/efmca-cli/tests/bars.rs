@@ -72,7 +72,7 @@ fn a_folder_that_cannot_be_written_is_known_before_training() {
 fn families_without_a_demo_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     for (family, expected) in [
-        ("weibull:k=2", "choose --family exponential, poisson, bernoulli, gaussian or gamma"),
+        ("weibull:k=2", "choose exponential, poisson, bernoulli, gaussian or gamma"),
         ("poison", "did you mean `poisson`?"),
         ("gamma:k=-1", "must be positive"),
     ] {

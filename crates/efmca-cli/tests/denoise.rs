@@ -34,7 +34,7 @@ fn folder_with(pages: usize, channels: usize) -> tempfile::TempDir {
 }
 
 /// Settings that are quick on small images.
-const QUICK: [&str; 8] = ["--noise", "poisson", "--patch", "8", "--components", "12", "--iterations", "12"];
+const QUICK: [&str; 8] = ["--noise", "poisson", "--patch", "8", "--causes", "12", "--iterations", "12"];
 
 fn with<'a>(first: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
     [first, &QUICK, more].concat()
@@ -118,7 +118,10 @@ fn colours_stacks_and_camera_units() {
     assert!(shown.contains("turned into counts"), "{shown}");
     let units = load(path, "units.tif");
     assert!(error(&units.mapv(|value| (value - 100.0) / 5.0), &out) < 1e-8);
-    assert!(refused(path, &with(&["denoise", "noisy.tif", "-o", "x.tif"], &["--learn-pages", "4"])).contains("1 to 3"));
+    assert!(
+        refused(path, &with(&["denoise", "noisy.tif", "-o", "x.tif"], &["--learn-pages", "4"]))
+            .contains("pages 1 to 3")
+    );
 }
 
 #[test]
@@ -174,7 +177,7 @@ fn after_ctrl_c_the_report_has_the_models_that_ran() {
     let folder = folder_with(1, 1);
     let path = folder.path();
     let arguments = ["denoise", "noisy.tif", "-o", "out.tif", "--noise", "poisson", "--report", "r.html"];
-    let slow = ["--iterations", "100000", "--components", "12", "--log-format", "json"];
+    let slow = ["--iterations", "100000", "--causes", "12", "--log-format", "json"];
     let mut child = Command::new(assert_cmd::cargo::cargo_bin!("efmca"))
         .current_dir(path)
         .args(arguments.iter().chain(&slow))
@@ -229,10 +232,10 @@ fn what_cannot_be_done_is_said_before_the_work() {
     assert!(denoise("noisy.tif", "x.jpg", "poisson", &[]).contains("x.jpg"));
     assert!(denoise("noisy.tif", "clean.tif/x.tif", "poisson", &[]).contains("clean.tif"));
     assert!(denoise("nothing.tif", "x.tif", "poisson", &[]).contains("nothing.tif"));
-    assert!(denoise("noisy.tif", "x.tif", "poisson", &["--components", "many"]).contains("auto"));
-    assert!(denoise("noisy.tif", "x.tif", "poisson", &["--states", "0"]).contains("states = 0: give 1 or more"));
-    assert!(denoise("noisy.tif", "x.tif", "poisson", &["--iterations", "0"]).contains("iterations = 0"));
-    assert!(denoise("noisy.tif", "x.tif", "poisson", &["--learn-pages", "0"]).contains("1 to 1"));
+    assert!(denoise("noisy.tif", "x.tif", "poisson", &["--causes", "many"]).contains("auto"));
+    assert!(denoise("noisy.tif", "x.tif", "poisson", &["--states", "0"]).contains("--states 0: give 1 or more"));
+    assert!(denoise("noisy.tif", "x.tif", "poisson", &["--iterations", "0"]).contains("--iterations 0"));
+    assert!(denoise("noisy.tif", "x.tif", "poisson", &["--learn-pages", "0"]).contains("counted from 1"));
     save(path, "nothing-seen.tif", &Array4::from_elem((1, 40, 36, 1), f64::NAN));
     assert!(denoise("nothing-seen.tif", "x.tif", "poisson", &[]).contains("every pixel to learn from is missing"));
     assert!(denoise("noisy.tif", "x.tif", "poisson", &["--report", "x.tif"]).contains("same file"));

@@ -27,7 +27,7 @@ fn succeeds(folder: &Path, arguments: &[&str]) -> String {
 
 /// Settings that are quick on small images, where nothing else is said.
 const QUICK: [(&str, &str); 5] =
-    [("--patch", "6"), ("--components", "5"), ("--patches", "200"), ("--iterations", "4"), ("--states", "6")];
+    [("--patch", "6"), ("--causes", "5"), ("--patches", "200"), ("--iterations", "4"), ("--states", "6")];
 
 /// `efmca learn` with these arguments and quick settings. A run of rows has no patches to choose.
 fn learning<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
@@ -123,7 +123,7 @@ fn a_model_of_the_most_causes_is_written_and_unused_ones_are_not_drawn() {
     let folder = folder();
     let path = folder.path();
     let few = ["--patch", "2", "--patches", "20", "--iterations", "1", "--states", "1", "--checkpoint-every", "0"];
-    let output = efmca(path, &[&["learn", "grey.png", "--components", "65534", "--out-dir", "out"], &few[..]].concat());
+    let output = efmca(path, &[&["learn", "grey.png", "--causes", "65534", "--out-dir", "out"], &few[..]].concat());
     let said = text(&output.stderr);
     assert!(output.status.success(), "{said}");
     assert_eq!(read_model_file(&path.join("out/model.safetensors")).unwrap().model.h(), 65_534);
@@ -161,7 +161,7 @@ fn a_run_is_only_resumed_as_it_was_started() {
         assert!(bytes(path, "out/model.safetensors") == first, "{more:?}");
     };
     resumed("grey.png", &["--seed", "1"], &["--seed 0", "now it is 1"]);
-    resumed("grey.png", &["--components", "6"], &["`causes` is 5", "now it is 6"]);
+    resumed("grey.png", &["--causes", "6"], &["`causes` is 5", "now it is 6"]);
     resumed("grey.png", &["--iterations", "5"], &["`iterations` is 4", "now it is 5"]);
     resumed("grey.png", &["--family", "poisson", "--whiten", "none"], &["--whiten 0.95", "now it is none"]);
     resumed("other.png", &[], &["other values"]);
@@ -232,12 +232,12 @@ fn rows_can_be_pixels_and_whitened() {
     refused(
         path,
         &["rows.npy", "--rows", "--family", "bernoulli"],
-        &["rows.npy", "row 1, column 1", "`bernoulli`", "--family"],
+        &["rows.npy", "row 1 of the data, column 1", "`bernoulli`", "--family"],
     );
     let mut holes = scene(300, 12, 1);
     holes[[0, 7, 3, 0]] = f64::NAN;
     save(path, "holes.npy", &holes, "f64");
-    refused(path, &["holes.npy", "--rows"], &["holes.npy", "row 8, column 4", "--whiten none"]);
+    refused(path, &["holes.npy", "--rows"], &["holes.npy", "row 8 of the data, column 4", "--whiten none"]);
     learns(path, &["holes.npy", "--rows", "--whiten", "none", "--out-dir", "holes"]);
     save(path, "one.npy", &scene(1, 12, 1), "f64");
     refused(path, &["one.npy", "--rows"], &["one.npy", "only one row", "--whiten none"]);
@@ -321,10 +321,10 @@ fn values_that_do_not_fit_are_named_with_their_pixel() {
 
     save(path, "flat.npy", &Array4::from_elem((1, 30, 26, 1), 7.0), "f64");
     refused(path, &["flat.npy"], &["all the same", "other images"]);
-    refused(path, &["flat.npy", "--whiten", "none"], &["row 1, column 1 of patches", "7", "other images"]);
+    refused(path, &["flat.npy", "--whiten", "none"], &["row 1, column 1 of patches", "about 7", "other images"]);
     save(path, "nothing.npy", &Array4::from_elem((1, 30, 26, 1), f64::NAN), "f64");
     refused(path, &["nothing.npy"], &["missing pixels", "--patch", "--whiten none"]);
-    refused(path, &["nothing.npy", "--whiten", "none"], &["always missing", "other images"]);
+    refused(path, &["nothing.npy", "--whiten", "none"], &["every value is missing", "other images"]);
     refused(path, &["grey.png", "--patches", "1"], &["only one patch of 6 x 6 pixels", "--patches", "--whiten none"]);
 }
 
@@ -336,10 +336,10 @@ fn options_that_make_no_sense_are_refused_before_images_are_read() {
     let option = |name: &str, value: &str, parts: &[&str]| {
         refused(path, &["none.png", name, value], &[&[name, value], parts].concat());
     };
-    option("--components", "0", &["from 1 to 65534"]);
-    option("--components", "65535", &["from 1 to 65534"]);
-    option("--components", "-3", &["--components"]);
-    option("--components", "18446744073709551616", &["--components"]);
+    option("--causes", "0", &["from 1 to 65534"]);
+    option("--causes", "65535", &["from 1 to 65534"]);
+    option("--causes", "-3", &["--causes"]);
+    option("--causes", "18446744073709551616", &["--causes"]);
     option("--patches", "0", &["1 or more"]);
     option("--patch", "0", &["20 or 16x24"]);
     for name in ["--states", "--iterations", "--batches"] {
@@ -357,8 +357,8 @@ fn options_that_make_no_sense_are_refused_before_images_are_read() {
     for value in ["0,1", "0.5,0.1", "0.3", "NaN,NaN"] {
         option("--pi-start", value, &["0.1,0.5"]);
     }
-    option("--threads", "0", &["1 or more"]);
-    option("--threads", "100000", &["up to 4096"]);
+    option("--threads", "0", &["from 1 to 4096"]);
+    option("--threads", "100000", &["from 1 to 4096"]);
     option("--family", "gausian", &["did you mean `gaussian`"]);
     refused(path, &["none.png", "--family", "poisson", "--whiten", "0.9"], &["--whiten", "`poisson`"]);
     refused(path, &["none.npy", "--rows", "--transform", "log"], &["--rows", "--transform"]);

@@ -23,7 +23,7 @@ const RUN: [&str; 13] = [
     "8",
     "--patches",
     "2000",
-    "--components",
+    "--causes",
     "30",
     "--states",
     "12",

@@ -61,7 +61,7 @@ fn mixed_csv() -> String {
 fn arrays_of_counts_are_ranked() {
     let folder = tempfile::tempdir().unwrap();
     write_table(&folder.path().join("counts.npy"), &names(6), counts().view(), false).unwrap();
-    let quick = ["noise-type", "counts.npy", "--components", "2", "--restarts", "1", "--iterations", "30"];
+    let quick = ["noise-type", "counts.npy", "--causes", "2", "--restarts", "1", "--iterations", "30"];
     let shown = succeeds(folder.path(), &quick);
     assert!(shown.contains("The noise looks like poisson"), "{shown}");
     assert!(shown.contains("table of 400 rows x 6 columns, whole numbers"), "{shown}");
@@ -84,7 +84,7 @@ fn arrays_of_counts_are_ranked() {
 fn columns_of_a_csv_file_get_their_families() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("people.csv"), mixed_csv()).unwrap();
-    let quick = ["noise-type", "people.csv", "--components", "2", "--iterations", "30"];
+    let quick = ["noise-type", "people.csv", "--causes", "2", "--iterations", "30"];
     let shown = succeeds(folder.path(), &quick);
     for column in ["visits", "smokes", "share", "amount, euro"] {
         assert!(shown.contains(column), "{shown}");
@@ -115,7 +115,7 @@ fn images_and_sounds_are_read() {
     );
     write(&folder.path().join("clean.tif"), scene.view(), &WriteOptions::default()).unwrap();
     succeeds(folder.path(), &["corrupt", "clean.tif", "-o", "noisy.tif", "--noise", "poisson"]);
-    let quick = ["--components", "12", "--restarts", "1", "--iterations", "12", "--patch", "5"];
+    let quick = ["--causes", "12", "--restarts", "1", "--iterations", "12", "--patch", "5"];
     let arguments =
         [&["noise-type", "noisy.tif", "--json", "--families", "poisson,geometric,gaussian"][..], &quick].concat();
     assert_eq!(json(&succeeds(folder.path(), &arguments))["best"], "poisson");
@@ -136,7 +136,7 @@ fn images_and_sounds_are_read() {
     wav.extend_from_slice(&size.to_le_bytes());
     wav.extend(samples.iter().flat_map(|sample| sample.to_le_bytes()));
     std::fs::write(folder.path().join("noise.wav"), wav).unwrap();
-    let quick = ["--components", "4", "--restarts", "1", "--iterations", "5", "--most", "600"];
+    let quick = ["--causes", "4", "--restarts", "1", "--iterations", "5", "--most", "600"];
     let arguments = [&["noise-type", "noise.wav", "--families", "gamma,gaussian"][..], &quick].concat();
     let shown = succeeds(folder.path(), &arguments);
     assert!(shown.contains("amplitude spectrogram of 1025 frequencies"), "{shown}");
@@ -147,7 +147,7 @@ fn the_number_of_causes_is_selected() {
     let folder = tempfile::tempdir().unwrap();
     let y = bars::model(family("poisson").unwrap(), 3, &[20.0], &[1.0], 0.2).unwrap().sample(500, 1).y;
     write_table(&folder.path().join("bars.csv"), &names(9), y.view(), false).unwrap();
-    let arguments = ["select", "bars.csv", "--family", "poisson", "--components", "2,6,9"];
+    let arguments = ["select", "bars.csv", "--family", "poisson", "--causes", "2,6,9"];
     let shown = succeeds(folder.path(), &[&arguments[..], &["--curve", "c.svg", "--report", "r.html"]].concat());
     assert!(shown.contains("6 causes: the fewest that predict"), "{shown}");
     assert!(std::fs::read_to_string(folder.path().join("c.svg")).unwrap().starts_with("<svg"));

@@ -90,7 +90,7 @@ const FAMILIES: [&str; 6] = ["--family", "visits=poisson", "--family", "3=expone
 
 /// A quick fit with known families.
 fn quick<'a>(output: &'a str, more: &[&'a str]) -> Vec<&'a str> {
-    let fit = ["fit", "table.csv", "-o", output, "--components", "2", "--starts", "3", "--iterations", "40"];
+    let fit = ["fit", "table.csv", "-o", output, "--causes", "2", "--starts", "3", "--iterations", "40"];
     [&fit, &FAMILIES[..], more].concat()
 }
 
@@ -98,7 +98,7 @@ fn quick<'a>(output: &'a str, more: &[&'a str]) -> Vec<&'a str> {
 fn the_whole_way_with_families_that_are_found() {
     let folder = folder();
     let path = folder.path();
-    let fit = ["fit", "table.csv", "-o", "m.safetensors", "--components", "2", "--starts", "4", "--report", "r.html"];
+    let fit = ["fit", "table.csv", "-o", "m.safetensors", "--causes", "2", "--starts", "4", "--report", "r.html"];
     let shown = succeeds(path, &fit);
     for part in
         ["rows            300", "columns         5", "missing values  11", "causes          2 (as given)", "BIC"]
@@ -164,7 +164,7 @@ fn the_number_of_causes_is_chosen() {
     let fit = ["fit", "table.csv", "-o", "m.safetensors", "--starts", "3", "--iterations", "30"];
     let shown = succeeds(path, &[&fit, &FAMILIES[..]].concat());
     let line = shown.lines().find(|line| line.starts_with("causes")).unwrap();
-    assert!(line.contains("of 2, 4, 8") && line.contains("hidden values"), "{line}");
+    assert!(line.contains("of 2, 4, 8") && line.contains("held-out values"), "{line}");
     assert!(shown.contains("visits  poisson") && shown.contains("given"), "{shown}");
 }
 
@@ -213,7 +213,7 @@ fn columns_are_found_by_name_and_otherwise_by_place() {
     let more: Vec<String> = csv(&rows, &ALL).lines().map(|line| format!("{line},{}", line.len())).collect();
     put(path, "more.csv", &more.join("\n").replacen(",31", ",length", 1));
     let (shown, same) = encode("more.csv", &[]);
-    assert!(shown.contains("left out what the model does not know: `length`"), "{shown}");
+    assert!(shown.contains("left out columns that the model does not have: `length`"), "{shown}");
     assert_eq!(same, codes);
     // no names at all
     let bare = csv(&rows, &ALL).lines().skip(1).collect::<Vec<_>>().join("\n");
@@ -259,7 +259,7 @@ fn what_cannot_be_done_is_said_before_the_work() {
     assert!(message.contains("column `visits` has a family already"), "{message}");
     let message = fit(&["--family", "gaussian", "--family", "gamma"]);
     assert!(message.contains("all columns have the family gaussian already"), "{message}");
-    assert!(fit(&["--components", "many"]).contains("or auto"));
+    assert!(fit(&["--causes", "many"]).contains("or auto"));
     assert!(fit(&["--starts", "0"]).contains("--starts 0"));
     assert!(fit(&["--threads", "0"]).contains("--threads 0"));
     assert!(fit(&["--report", "x.safetensors"]).contains("cannot be the same"));

@@ -1,0 +1,111 @@
+//! The families of columns, typed as `FAMILY` for all or `COLUMN=FAMILY` for one.
+
+use efmca::family::registry::entry;
+use efmca::tasks::noise::{Candidate, Values};
+use efmca_io::table_file::Table;
+
+use crate::failure::Failure;
+use crate::names::{did_you_mean, listed, quoted};
+
+/// The families that were given, which have been checked against the table.
+pub(crate) struct ColumnFamilies<'a> {
+    /// The family of all columns without one of their own.
+    pub(crate) all: Option<&'a str>,
+    single: Vec<Option<&'a str>>,
+}
+
+impl<'a> ColumnFamilies<'a> {
+    /// Reads the families that the user typed.
+    pub(crate) fn resolve(typed: &'a [String], table: &Table) -> Result<Self, Failure> {
+        let mut given = Self { all: None, single: vec![None; table.names.len()] };
+        for text in typed {
+            given.add(text, table).map_err(|problem| Failure::input(format!("--family {text}: {problem}")))?;
+        }
+        if let Some(text) = given.all {
+            for d in (0..given.single.len()).filter(|d| given.single[*d].is_none()) {
+                check(text, table, d).map_err(|problem| Failure::input(format!("--family {text}: {problem}")))?;
+            }
+        }
+        Ok(given)
+    }
+
+    /// The columns for which a family was given, and these families.
+    pub(crate) fn of_columns(&self) -> impl Iterator<Item = (usize, &'a str)> {
+        self.single.iter().enumerate().filter_map(|(d, spec)| Some((d, spec.or(self.all)?)))
+    }
+
+    /// Whether a family was given for column `d`.
+    pub(crate) fn has(&self, d: usize) -> bool {
+        self.all.is_some() || self.single.get(d).is_some_and(Option::is_some)
+    }
+
+    fn add(&mut self, text: &'a str, table: &Table) -> Result<(), String> {
+        if let Some((d, spec)) = split(text, &table.names) {
+            check(spec, table, d)?;
+            return match self.single[d].replace(spec) {
+                Some(_) => Err(format!("column {} has a family already", quoted(&table.names[d]))),
+                None => Ok(()),
+            };
+        }
+        if let Some(column) = meant_column(text) {
+            return Err(format!(
+                "there is no column {}{}; the columns are {}",
+                quoted(column),
+                did_you_mean(column, table.names.iter()),
+                listed(&table.names)
+            ));
+        }
+        entry(text).map_err(|error| error.to_string())?;
+        match self.all.replace(text) {
+            Some(before) => Err(format!(
+                "all columns have the family {before} already; write --family COLUMN=FAMILY for single ones"
+            )),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The column and the family in `COLUMN=FAMILY`; nothing if there is no such column before any of the signs.
+fn split<'a>(text: &'a str, names: &[String]) -> Option<(usize, &'a str)> {
+    let at = |(place, _): (usize, &'a str)| (text[..place].trim(), text[place + 1..].trim());
+    let parts: Vec<(&str, &str)> = text.match_indices('=').map(at).collect();
+    let by_name = |(column, spec): &(&str, &'a str)| Some((names.iter().position(|name| name == column)?, *spec));
+    if let Some(found) = parts.iter().find_map(by_name) {
+        return Some(found);
+    }
+    let (column, spec) = *parts.first()?;
+    let number = column.parse::<usize>().ok().filter(|number| (1..=names.len()).contains(number))?;
+    Some((number - 1, spec))
+}
+
+/// The text before the first sign, if it can only be meant as a column: fixed parameters stand behind a colon.
+fn meant_column(text: &str) -> Option<&str> {
+    text.split_once('=').map(|(column, _)| column.trim()).filter(|column| !column.contains(':'))
+}
+
+/// The problem with a family in a column, if there is one.
+fn check(spec: &str, table: &Table, d: usize) -> Result<(), String> {
+    match Values::of(table.values.column(d).iter().copied()) {
+        Some(values) => Candidate::parse(spec, &values).map(|_| ()).map_err(|error| error.to_string()),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_split_off_only_if_they_exist() {
+        let names: Vec<String> = ["age", "a=b", "7"].map(str::to_owned).to_vec();
+        assert_eq!(split("age=gamma:k=4", &names), Some((0, "gamma:k=4")));
+        assert_eq!(split("a=b=poisson", &names), Some((1, "poisson")));
+        assert_eq!(split("7=poisson", &names), Some((2, "poisson")));
+        assert_eq!(split("2=poisson", &names), Some((1, "poisson")));
+        assert_eq!(split("4=poisson", &names), None);
+        assert_eq!(split("gamma:k=4", &names), None);
+        assert_eq!(meant_column("agee=poisson"), Some("agee"));
+        assert_eq!(meant_column("gamma:k=4"), None);
+        assert_eq!(meant_column("poisson"), None);
+    }
+}

@@ -1,0 +1,52 @@
+//! `efmca apply`: a clean image with a model that was learned before.
+
+use efmca::Error;
+use efmca::tasks::denoise::PatchDenoiser;
+use efmca_io::read_model_file;
+
+use super::args::ApplyArgs;
+use super::noisy::Noisy;
+use super::report::{Page, Reference};
+use super::results::Results;
+use crate::failure::Failure;
+use crate::progress::Watch;
+
+/// Cleans an image with a model.
+pub(crate) fn apply(args: &ApplyArgs) -> Result<(), Failure> {
+    let files = &args.files;
+    files.work.set_threads()?;
+    files.check_outputs(None, &[Some(&args.model)])?;
+    let file = read_model_file(&args.model).map_err(Failure::input)?;
+    if let Some(changes) = file.changes() {
+        return Err(Failure::input(format!(
+            "{}: it was learned from patches that were changed first ({changes}), and does not fit the values of an image; \
+             use one of efmca denoise --save-model, or of efmca learn --whiten none",
+            args.model.display()
+        )));
+    }
+    let model = file.model;
+    let image = Noisy::read(files)?;
+    let denoiser = match args.patch {
+        Some(patch) => PatchDenoiser::for_model_of(&model, patch),
+        None => PatchDenoiser::for_model(&model, image.values.dim().3),
+    };
+    let denoiser = denoiser.map_err(|error| {
+        let hint =
+            if matches!(error, Error::Shape { .. }) { "; give their size with --patch ROWSxCOLUMNS" } else { "" };
+        Failure::input(format!("{}: {error}{hint}", args.model.display()))
+    })?;
+    let family = denoiser.family.resolve().map_err(Failure::input)?;
+    let noisy = Noisy::new(files, image, &family);
+    noisy.check_result()?;
+    let reference = Reference::read(files.reference.as_deref(), &noisy)?;
+
+    let watch = Watch::without_steps(files.work.log_format);
+    let estimate = denoiser.apply(noisy.values.view(), &model).map_err(|error| noisy.origin().describe(&error))?;
+    let (rows, columns) = denoiser.patch;
+    let settings = vec![
+        ("noise".to_owned(), family.spec()),
+        ("model".to_owned(), format!("{} ({} causes of {rows} x {columns} pixels)", args.model.display(), model.h())),
+    ];
+    let page = Page { settings, member: None, model: Some(&model), patch: denoiser.patch };
+    Results { files, noisy: &noisy, reference: reference.as_ref(), page, interrupted: false }.write(&estimate, &watch)
+}

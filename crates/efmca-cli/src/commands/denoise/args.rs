@@ -1,0 +1,184 @@
+//! The options of `efmca denoise`, `efmca inpaint` and `efmca apply`.
+
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use efmca::Causes;
+use efmca::family::SharedFamily;
+use efmca::tasks::denoise::{Denoiser, Quality};
+use efmca_io::image_file::SampleType;
+
+use crate::args::common::{ImageArgs, OutputArgs, SeedArgs, WorkArgs, causes, noise, patch_size};
+use crate::errors::refused;
+use crate::failure::Failure;
+use crate::outputs::{self, Output};
+
+/// The options of `efmca denoise`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct DenoiseArgs {
+    #[command(flatten)]
+    pub(super) files: FileArgs,
+    #[command(flatten)]
+    pub(super) learning: LearningArgs,
+}
+
+/// The options of `efmca inpaint`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct InpaintArgs {
+    #[command(flatten)]
+    pub(super) files: FileArgs,
+    #[command(flatten)]
+    pub(super) learning: LearningArgs,
+    /// An image of the same size in which pixels that are not 0 are missing. NaN in INPUT is missing, too.
+    #[arg(long, value_name = "MASK")]
+    pub(super) mask: Option<PathBuf>,
+}
+
+/// The options of `efmca apply`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ApplyArgs {
+    /// A model written by `--save-model`.
+    #[arg(value_name = "MODEL")]
+    pub(super) model: PathBuf,
+    #[command(flatten)]
+    pub(super) files: FileArgs,
+    /// Rows and columns of a patch, if it is not square.
+    #[arg(long, value_name = "ROWSxCOLUMNS", value_parser = patch_size)]
+    pub(super) patch: Option<(usize, usize)>,
+}
+
+/// Files and units.
+#[derive(Debug, clap::Args)]
+pub(crate) struct FileArgs {
+    /// The noisy image: PNG, TIFF, NPY, NPZ (file.npz:name) or FITS; grey, colour, or a stack of pages.
+    #[arg(value_name = "INPUT")]
+    pub(super) input: PathBuf,
+    /// The clean image; its ending gives the format.
+    #[arg(long, short, value_name = "OUTPUT")]
+    pub(super) output: PathBuf,
+    /// Camera units per count: counts are (value - OFFSET) / GAIN. The result is in camera units again.
+    #[arg(long, value_name = "GAIN", value_parser = gain)]
+    pub(super) gain: Option<f64>,
+    /// Value of a pixel without any count, in camera units.
+    #[arg(long, value_name = "OFFSET", allow_negative_numbers = true, value_parser = finite)]
+    pub(super) offset: Option<f64>,
+    #[command(flatten)]
+    pub(super) image: ImageArgs,
+    /// Writes the posterior standard deviation of each pixel.
+    #[arg(long, value_name = "FILE")]
+    pub(super) uncertainty: Option<PathBuf>,
+    /// A clean image to compare with: prints PSNR and SSIM before and after.
+    #[arg(long, value_name = "CLEAN")]
+    pub(super) reference: Option<PathBuf>,
+    /// Type of the numbers in OUTPUT, such as u8, u16, f32 or f64.
+    #[arg(long, value_name = "TYPE")]
+    pub(super) dtype: Option<SampleType>,
+    #[command(flatten)]
+    pub(super) outputs: OutputArgs,
+    #[command(flatten)]
+    pub(super) work: WorkArgs,
+}
+
+impl FileArgs {
+    /// Finds out before the work whether its results can be written.
+    pub(super) fn check_outputs(&self, model: Option<&Path>, inputs: &[Option<&Path>]) -> Result<(), Failure> {
+        let results = [
+            Some(Output::Image(&self.output)),
+            self.uncertainty.as_deref().map(Output::Image),
+            self.outputs.report.as_deref().map(Output::File),
+            model.map(Output::File),
+        ];
+        let inputs: Vec<&Path> =
+            [Some(self.input.as_path()), self.reference.as_deref()].iter().chain(inputs).flatten().copied().collect();
+        outputs::check(results, &inputs, self.outputs.force.force)
+    }
+}
+
+/// How to learn.
+#[derive(Debug, clap::Args)]
+pub(crate) struct LearningArgs {
+    /// The noise, such as poisson, exponential, gaussian, gamma:k=4 (four looks) or binomial:n=10; `efmca families` lists all.
+    #[arg(long, value_name = "FAMILY", value_parser = noise)]
+    pub(super) noise: SharedFamily,
+    /// How much time to take; the options below change single settings.
+    #[arg(long, value_enum, default_value_t = QualityArg::Balanced, value_name = "QUALITY")]
+    pub(super) quality: QualityArg,
+    /// Rows and columns of a patch, such as 20 or 16x24.
+    #[arg(long, value_name = "SIZE", value_parser = patch_size)]
+    patch: Option<(usize, usize)>,
+    /// Number of causes, or `auto` for the number that predicts held-out pixels best (see `efmca select`); without it a number
+    /// that suits the size and brightness of the image.
+    #[arg(long, visible_alias = "components", value_name = "H", value_parser = causes)]
+    pub(super) causes: Option<Causes>,
+    /// Number of states that are kept for each patch.
+    #[arg(long, value_name = "S")]
+    states: Option<usize>,
+    /// Number of EM iterations, each over all patches.
+    #[arg(long, value_name = "N")]
+    iterations: Option<usize>,
+    /// Learns from these pages of a stack only, counted from 1, such as 1,5,9; all pages are cleaned.
+    #[arg(long, value_name = "PAGES", value_delimiter = ',', value_parser = page)]
+    learn_pages: Vec<usize>,
+    #[command(flatten)]
+    pub(super) seed: SeedArgs,
+    /// Writes the learned model, for `efmca apply`.
+    #[arg(long, value_name = "FILE")]
+    pub(super) save_model: Option<PathBuf>,
+}
+
+impl LearningArgs {
+    /// The settings of the library, checked.
+    pub(super) fn denoiser(&self) -> Result<Denoiser, Failure> {
+        let causes = self.causes.unwrap_or_default();
+        let mut denoiser = Denoiser::new(&self.noise).quality(self.quality.into()).causes(causes).seed(self.seed.seed);
+        if let Some((rows, columns)) = self.patch {
+            denoiser = denoiser.patch(rows, columns);
+        }
+        if let Some(states) = self.states {
+            denoiser = denoiser.states(states);
+        }
+        if let Some(iterations) = self.iterations {
+            denoiser = denoiser.iterations(iterations);
+        }
+        if !self.learn_pages.is_empty() {
+            denoiser = denoiser.learn_from(self.learn_pages.iter().copied());
+        }
+        denoiser.check().map_err(|error| refused(&error))?;
+        Ok(denoiser)
+    }
+}
+
+/// How much time is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum QualityArg {
+    /// One model: ten seconds for 256 x 256 pixels.
+    Fast,
+    /// Three models with patches of different sizes: a minute.
+    Balanced,
+    /// Seven models and more iterations: several minutes.
+    Best,
+}
+
+impl From<QualityArg> for Quality {
+    fn from(quality: QualityArg) -> Self {
+        match quality {
+            QualityArg::Fast => Self::Fast,
+            QualityArg::Balanced => Self::Balanced,
+            QualityArg::Best => Self::Best,
+        }
+    }
+}
+
+/// Reads a page, which users count from 1 and the library from 0.
+fn page(text: &str) -> Result<usize, String> {
+    let number = text.parse::<usize>().ok().and_then(|page| page.checked_sub(1));
+    number.ok_or_else(|| "give numbers of pages, counted from 1, such as 1,5,9".to_owned())
+}
+
+fn gain(text: &str) -> Result<f64, String> {
+    finite(text).ok().filter(|gain| *gain > 0.0).ok_or_else(|| "give a positive number".to_owned())
+}
+
+fn finite(text: &str) -> Result<f64, String> {
+    text.parse().ok().filter(|number: &f64| number.is_finite()).ok_or_else(|| "give a number".to_owned())
+}

@@ -1,0 +1,56 @@
+//! The options of `efmca fit`.
+
+use std::path::PathBuf;
+
+use efmca::Causes;
+use efmca::tasks::table::TableLearner;
+
+use crate::args::common::{OutputArgs, SeedArgs, TableArgs, WorkArgs, causes};
+use crate::errors::refused;
+use crate::failure::Failure;
+
+/// The options of `efmca fit`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct FitArgs {
+    /// The table: CSV (also packed with gzip), NPY or NPZ (file.npz:name), with a row for each data point.
+    #[arg(value_name = "INPUT")]
+    pub(super) input: PathBuf,
+    /// File for the model, such as model.safetensors.
+    #[arg(long, short, value_name = "MODEL")]
+    pub(super) output: PathBuf,
+    /// The family of all columns, such as poisson or gamma:k=4, or of one, such as age=gamma (by its name, or by its number
+    /// counted from 1). Can be given several times; columns without one get the family that suits them best. `efmca families`
+    /// lists all.
+    #[arg(long, value_name = "[COLUMN=]FAMILY")]
+    pub(super) family: Vec<String>,
+    /// Number of causes, or `auto` for the number that predicts held-out values best.
+    #[arg(long, visible_alias = "components", default_value = "auto", value_name = "H", value_parser = causes)]
+    causes: Causes,
+    /// Number of EM iterations, at the most; training ends earlier when nothing changes any more.
+    #[arg(long, default_value_t = 100, value_name = "N")]
+    iterations: usize,
+    /// Number of starts that are given a short run; the best of them is trained further.
+    #[arg(long, default_value_t = 10, value_name = "N")]
+    starts: usize,
+    /// Number of states that are kept for each row. Without it all, or 60 where there are too many causes or rows for that.
+    #[arg(long, value_name = "S")]
+    states: Option<usize>,
+    #[command(flatten)]
+    pub(super) seed: SeedArgs,
+    #[command(flatten)]
+    pub(super) table: TableArgs,
+    #[command(flatten)]
+    pub(super) outputs: OutputArgs,
+    #[command(flatten)]
+    pub(super) work: WorkArgs,
+}
+
+impl FitArgs {
+    /// The settings of the library, checked.
+    pub(super) fn learner(&self) -> Result<TableLearner, Failure> {
+        let learner = TableLearner::new().causes(self.causes).iterations(self.iterations);
+        let learner = learner.starts(self.starts).states(self.states).seed(self.seed.seed);
+        learner.check().map_err(|error| refused(&error))?;
+        Ok(learner)
+    }
+}

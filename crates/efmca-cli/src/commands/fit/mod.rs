@@ -1,0 +1,211 @@
+//! `efmca fit`: learns a model of a table.
+
+mod args;
+pub(crate) mod causes;
+
+use efmca::em::StopReason;
+use efmca::tasks::select::CauseChoice;
+use efmca::tasks::table::{CauseOrigin, FamilyOrigin, LearnedTable};
+use efmca_io::table_file::{Table, read_table};
+use efmca_io::{ModelFile, write_model_file};
+use efmca_view::Report;
+
+use crate::columns::ColumnFamilies;
+use crate::errors::{Origin, TableOrigin};
+use crate::failure::Failure;
+use crate::names::{labels_of, words};
+use crate::outputs::{self, Output};
+use crate::progress::Watch;
+use crate::show::{Screen, file_name, width_of};
+pub(crate) use args::FitArgs;
+use causes::{Description, described, picture};
+
+/// Causes that are shown.
+const SHOWN: usize = 5;
+
+/// Learns a model, writes it, and shows it.
+pub(crate) fn run(args: &FitArgs) -> Result<(), Failure> {
+    let learner = args.learner()?;
+    args.work.set_threads()?;
+    let results = [Some(Output::File(&args.output)), args.outputs.report.as_deref().map(Output::File)];
+    outputs::check(results, &[&args.input], args.outputs.force.force)?;
+    let table = read_table(&args.input, &args.table.options()).map_err(Failure::input)?;
+    let given = ColumnFamilies::resolve(&args.family, &table)?;
+    let learner = given.of_columns().fold(learner, |learner, (d, spec)| learner.column(d, spec));
+    let coded = table.kinds.iter().enumerate().filter(|(d, _)| !given.has(*d));
+    let coded = coded.filter_map(|(d, kind)| Some((d, for_labels(words(kind)?.len()))));
+    let learner = coded.fold(learner, |learner, (d, spec)| learner.column(d, spec));
+    let labels = labels_of(&table);
+    let origin = TableOrigin { path: &args.input, names: &table.names, labels: &labels, step: 1, learning: true };
+    let mut watch = Watch::new(args.work.log_format);
+    let learned = learner.run_observed(table.values.view(), &mut |progress| watch.see(progress));
+    watch.finish();
+    let learned = learned.map_err(|error| Origin::Table(origin).describe(&error))?;
+    let origins = (0..learned.families.len()).map(|d| family_origin(&given, &learned, d)).collect();
+    let file = ModelFile { names: table.names.clone(), labels, ..ModelFile::from(learned.fit.model.clone()) };
+    write_model_file(&args.output, &file).map_err(Failure::work)?;
+    let summary = Summary {
+        settings: summary(&table, &learned),
+        specs: learned.families.iter().map(|family| family.spec()).collect(),
+        origins,
+        causes: described(&file, table.values.view(), SHOWN),
+    };
+    let mut screen = Screen::new();
+    screen.notes(&args.input, &table.remarks)?;
+    if watch.stopped() {
+        screen.say("stopped early: this is the result so far")?;
+    }
+    summary.show(&table.names, &mut screen)?;
+    if let Some(path) = &args.outputs.report {
+        summary.page(args, &file, &learned)?.write(path, args.outputs.force.force).map_err(Failure::work)?;
+    }
+    let report = args.outputs.report.as_ref().map_or(String::new(), |path| format!(", {}", path.display()));
+    screen.say(&format!("wrote {}{report}", args.output.display()))?;
+    watch.event(
+        "fitted",
+        &[
+            ("causes", learned.fit.model.h().into()),
+            ("log_likelihood", learned.fit.bound.into()),
+            ("is_bound", learned.fit.sets.is_some().into()),
+            ("bic", learned.fit.bic().into()),
+            ("families", summary.specs.into()),
+            ("path", args.output.display().to_string().into()),
+        ],
+    );
+    Ok(())
+}
+
+/// The family of a column of words, which have no order.
+fn for_labels(count: usize) -> String {
+    if count <= 2 { "bernoulli".to_owned() } else { format!("categorical:k={count},order=nominal") }
+}
+
+/// Why this number of causes was taken.
+fn cause_origin(origin: &CauseOrigin) -> String {
+    match origin {
+        CauseOrigin::Given => "as given".to_owned(),
+        CauseOrigin::Suitable => "for a table of this size".to_owned(),
+        CauseOrigin::Stopped => "not chosen, because the work was stopped early".to_owned(),
+        CauseOrigin::Chosen(choice) => reason(choice),
+    }
+}
+
+/// Why this number of causes was chosen.
+fn reason(choice: &CauseChoice) -> String {
+    let numbers: Vec<String> = choice.trials.iter().map(|trial| trial.h.to_string()).collect();
+    let (chosen, first, held_out) = (choice.best().h, choice.best_by_held_out(), choice.entries);
+    if numbers.len() == 1 {
+        return "the table is too small to try more".to_owned();
+    }
+    let numbers = numbers.join(", ");
+    let mut text = if first == chosen {
+        format!("of {numbers} it predicts {held_out} held-out values best")
+    } else {
+        format!(
+            "of {numbers} the smallest that predicts {held_out} held-out values as well as {first}, within the error"
+        )
+    };
+    text += &match choice.best_by_bic() {
+        bic if bic == chosen => "; best BIC, too".to_owned(),
+        bic => format!("; by BIC it would be {bic}"),
+    };
+    if choice.is_at_the_end() {
+        text += "; more were not tried: see --causes";
+    }
+    text
+}
+
+/// The origin of the family of column `d`.
+fn family_origin(given: &ColumnFamilies<'_>, learned: &LearnedTable, d: usize) -> String {
+    let column = match &learned.origins[d] {
+        FamilyOrigin::Given if given.has(d) => return "given".to_owned(),
+        FamilyOrigin::Given => return "for labels".to_owned(),
+        FamilyOrigin::OneValue => return "has one value only".to_owned(),
+        FamilyOrigin::Found(column) => column,
+    };
+    let chosen = column.family.spec();
+    let others = column.trials.iter().filter(|trial| trial.tied && trial.family.spec() != chosen);
+    let others: Vec<String> = others.take(3).map(|trial| trial.family.spec()).collect();
+    let tied = if others.is_empty() { String::new() } else { format!("; as good: {}", others.join(", ")) };
+    format!("found for {}{tied}", column.kind.words())
+}
+
+/// The results in words.
+struct Summary {
+    settings: Vec<(String, String)>,
+    /// The families of the columns, and their origins.
+    specs: Vec<String>,
+    origins: Vec<String>,
+    causes: Vec<Description>,
+}
+
+/// The size of the table, and the numbers of the training.
+fn summary(table: &Table, learned: &LearnedTable) -> Vec<(String, String)> {
+    let fit = &learned.fit;
+    let (rows, columns) = table.values.dim();
+    let missing = table.values.iter().filter(|value| value.is_nan()).count();
+    let iterations = fit.history.len();
+    let training = match fit.stop {
+        StopReason::Converged => format!("converged after iteration {iterations}"),
+        StopReason::Interrupted => format!("stopped after iteration {iterations}"),
+        _ => format!("all {iterations} iterations done; --iterations allows more"),
+    };
+    let exact = if fit.sets.is_some() { "a lower bound" } else { "exact" };
+    let lines = [
+        ("rows", Some(rows.to_string())),
+        ("columns", Some(columns.to_string())),
+        ("missing values", (missing > 0).then(|| missing.to_string())),
+        ("causes", Some(format!("{} ({})", fit.model.h(), cause_origin(&learned.causes)))),
+        ("training", Some(training)),
+        ("log-likelihood", Some(format!("{:.4} per row ({exact})", fit.bound / fit.weight))),
+        ("BIC", Some(format!("{:.1} (smaller is better)", fit.bic()))),
+    ];
+    lines.into_iter().filter_map(|(what, value)| Some((what.to_owned(), value?))).collect()
+}
+
+impl Summary {
+    fn show(&self, names: &[String], screen: &mut Screen) -> Result<(), Failure> {
+        for (what, value) in &self.settings {
+            screen.say(&format!("{what:<16}{value}"))?;
+        }
+        screen.say("families")?;
+        let (first, second) = (width_of(names), width_of(&self.specs));
+        for ((name, spec), origin) in names.iter().zip(&self.specs).zip(&self.origins) {
+            screen.say(&format!("  {name:<first$}  {spec:<second$}  {origin}"))?;
+        }
+        screen.say("most active causes")?;
+        for Description { cause, effect } in &self.causes {
+            screen.say(&format!("  {cause}, {effect}"))?;
+        }
+        Ok(())
+    }
+
+    /// The results as a page.
+    fn page(&self, args: &FitArgs, file: &ModelFile, learned: &LearnedTable) -> Result<Report, Failure> {
+        let table = [("table".to_owned(), args.input.display().to_string())];
+        let families = file.names.iter().zip(&self.specs).zip(&self.origins);
+        let families =
+            families.map(|((name, spec), origin)| (format!("family of {name}"), format!("{spec} ({origin})")));
+        let causes = self.causes.iter().map(|Description { cause, effect }| (cause.clone(), effect.clone()));
+        let seed = [("seed".to_owned(), args.seed.seed.to_string())];
+        Ok(Report {
+            title: file_name(&args.output),
+            summary: table.into_iter().chain(self.settings.clone()).chain(families).chain(causes).chain(seed).collect(),
+            causes: Some(picture(file)?),
+            curve: learned.fit.history.iter().map(|step| step.bound).collect(),
+            ..Report::default()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_yes_or_no_or_one_of_many() {
+        for count in [1, 2, 3, 50] {
+            assert!(efmca::family::family(&for_labels(count)).is_ok());
+        }
+    }
+}

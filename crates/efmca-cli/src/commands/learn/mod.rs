@@ -1,0 +1,211 @@
+//! `efmca learn`: dictionaries of image patches or other rows, in runs that survive interruptions.
+
+mod args;
+mod data;
+mod files;
+mod settings;
+
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use efmca::em::{Progress, StopReason};
+use efmca::tasks::learn::FeatureLearner;
+use efmca::{Checkpoint, Em, Error, Fingerprint, Fit};
+use efmca_io::{ModelFile, read_checkpoint, write_checkpoint, write_model_file};
+use efmca_view::{Gallery, Report};
+use serde_json::Value;
+
+use crate::failure::Failure;
+use crate::progress::Watch;
+use crate::show::Screen;
+pub(crate) use args::LearnArgs;
+use args::Start;
+use data::{Input, Points};
+use files::Files;
+use settings::DataSettings;
+
+/// Learns features, and writes the model, pictures and a report.
+pub(crate) fn run(args: &LearnArgs) -> Result<(), Failure> {
+    let learner = args.learning.learner()?;
+    let input = Input::new(args)?;
+    args.work.set_threads()?;
+    let files = Files::new(&args.out_dir);
+    files.check(args)?;
+    let watch = Watch::new(args.work.log_format);
+    let points = input.read()?;
+    let mut screen = Screen::new();
+    for remark in &points.remarks {
+        screen.say(&format!("note: {remark}"))?;
+    }
+    let em = learner.em(points.data.n()).map_err(Failure::input)?;
+    let left = if args.resume { left_run(&files.checkpoint, &points.settings)? } else { None };
+    files.clear(args)?;
+    screen.say(&introduction(args, &points, left.as_ref()))?;
+    let mut keeper = Keeper {
+        path: &files.checkpoint,
+        every: args.checkpoint_every,
+        settings: em.settings(),
+        data: Fingerprint::of(&*points.data),
+        note: serde_json::to_value(&points.settings).map_err(Failure::work)?,
+        watch,
+    };
+    let fit = trained(&em, &points, left, &mut keeper).map_err(|error| input.origin().describe(&error))?;
+    keeper.watch.finish();
+    finish(args, &learner, &files, &points, &fit, &keeper.watch, &mut screen)
+}
+
+/// The data, and how the run begins.
+fn introduction(args: &LearnArgs, points: &Points, left: Option<&Checkpoint>) -> String {
+    let (words, iterations) = (&points.words, args.learning.iterations);
+    match left {
+        Some(left) if left.history.len() == iterations => {
+            format!("{words}: all {iterations} iterations are done; pictures and report are written again")
+        }
+        Some(left) => format!("{words}: resuming after iteration {}", left.history.len()),
+        None if args.resume => format!("{words}: there is no checkpoint yet, so this is a new run"),
+        None => words.clone(),
+    }
+}
+
+/// The run that was left in the folder, if there is one and it is of the same data.
+fn left_run(path: &Path, settings: &DataSettings) -> Result<Option<Checkpoint>, Failure> {
+    if !path.exists() {
+        return Ok(None);
+    }
+    let (left, note) = read_checkpoint(path).map_err(|error| {
+        Failure::input(format!("{error}; --force instead of --resume replaces it, another --out-dir keeps it"))
+    })?;
+    let then: DataSettings = serde_json::from_value(note).map_err(|error| {
+        Failure::input(format!(
+            "{}: its data settings cannot be read ({error}), so it was written by another program; start a new run with \
+             another --out-dir",
+            path.display()
+        ))
+    })?;
+    if let Some(difference) = settings.difference(&then) {
+        return Err(Failure::input(format!(
+            "{}: the run was {difference}; give the same as then, or start a new run with another --out-dir",
+            path.display()
+        )));
+    }
+    Ok(Some(left))
+}
+
+fn trained(em: &Em, points: &Points, left: Option<Checkpoint>, keeper: &mut Keeper<'_>) -> Result<Fit, Error> {
+    let mut see = |progress: &Progress<'_>| keeper.see(progress);
+    match left {
+        Some(left) => em.resume(&*points.data, left, &mut see),
+        None => em.run_observed(&*points.data, &mut see),
+    }
+}
+
+/// Shows how training proceeds, and writes checkpoints.
+struct Keeper<'a> {
+    path: &'a Path,
+    every: usize,
+    settings: efmca::em::Settings,
+    data: Fingerprint,
+    note: Value,
+    watch: Watch,
+}
+
+impl Keeper<'_> {
+    fn see(&mut self, progress: &Progress<'_>) -> ControlFlow<()> {
+        let flow = self.watch.see(progress);
+        let Some(training) = progress.training else { return flow };
+        let last = flow.is_break() || training.iteration == training.iterations;
+        if self.every > 0 && (last || training.iteration.is_multiple_of(self.every)) {
+            // a full disk must not cost the work that was done
+            match write_checkpoint(self.path, &training.state, &self.settings, self.data, &self.note) {
+                Ok(()) => self.watch.event("checkpoint", &[("iteration", training.iteration.into())]),
+                Err(error) => self.watch.warn(&format!("training goes on without this checkpoint: {error}")),
+            }
+        }
+        flow
+    }
+}
+
+/// Writes the model, pictures and a report, and says so.
+fn finish(
+    args: &LearnArgs,
+    learner: &FeatureLearner,
+    files: &Files,
+    points: &Points,
+    fit: &Fit,
+    watch: &Watch,
+    screen: &mut Screen,
+) -> Result<(), Failure> {
+    let file = ModelFile {
+        patch: points.patch,
+        logarithms: points.settings.has_logarithms(),
+        whitening: points.whitening.clone(),
+        ..ModelFile::from(fit.model.clone())
+    };
+    write_model_file(&files.model, &file).map_err(Failure::work)?;
+    let gallery = Gallery::new(fit, &*points.data, points.patch);
+    let pictures = gallery.write(&args.out_dir, &mut |problem| watch.warn(problem)).map_err(Failure::work)?;
+    let report = Report {
+        title: "Learned causes".into(),
+        summary: summary(args, learner, points, fit).map_err(Failure::work)?,
+        sections: gallery.sections().map_err(Failure::work)?,
+        curve: gallery.curve(),
+        ..Report::default()
+    };
+    report.write(&files.report, true).map_err(Failure::work)?;
+    if fit.stop == StopReason::Interrupted {
+        screen.say(&format!("stopped after iteration {}: --resume continues from there", fit.history.len()))?;
+    }
+    screen.say(&format!(
+        "log-likelihood bound {:.4} per data point, {:.1} of {} causes active in one on average",
+        fit.bound / fit.weight,
+        fit.model.pi().sum(),
+        fit.model.h()
+    ))?;
+    let mut line = format!("wrote {}, {}", files.report.display(), files.model.display());
+    for path in &pictures {
+        line += &format!(", {}", path.display());
+    }
+    watch.event("written", &[("path", files.model.display().to_string().into())]);
+    Ok(screen.say(&line)?)
+}
+
+/// The settings and results of the run, for the report.
+fn summary(
+    args: &LearnArgs,
+    learner: &FeatureLearner,
+    points: &Points,
+    fit: &Fit,
+) -> Result<Vec<(String, String)>, Error> {
+    let names = args.inputs.iter().filter_map(|path| path.file_name());
+    let inputs: Vec<String> = names.map(|name| name.to_string_lossy().into_owned()).collect();
+    let phases = learner.second_phase()?.map_or("all parameters together".to_owned(), |second| {
+        format!("means and priors for {second} iterations, then standard deviations")
+    });
+    let mut lines = vec![("data", points.words.clone()), ("files", inputs.join(", ")), ("schedule", phases)];
+    if let Some(share) = points.settings.whiten {
+        lines.push(("whitening", format!("ZCA, {} % of the variance", share * 100.0)));
+    }
+    if points.settings.has_logarithms() {
+        lines.push(("values", "logarithms".to_owned()));
+    }
+    let learning = &args.learning;
+    let start = match learning.start {
+        Start::Clusters => format!("clusters, {} times the standard deviations of the data", learning.spread),
+        Start::Rows => "single data points".to_owned(),
+    };
+    lines.extend([
+        ("causes", learning.causes.to_string()),
+        ("family", learning.family.spec()),
+        ("superposition", String::from(learner.rule()?)),
+        ("iterations", learning.iterations.to_string()),
+        ("seed", learning.seed.seed.to_string()),
+        ("start", start),
+        ("pseudo-count", (learning.pseudo_rows * points.data.n() as f64).to_string()),
+        ("batches", learning.batches.to_string()),
+        ("states of a data point", learning.states.to_string()),
+        ("iterations done", fit.history.len().to_string()),
+        ("bound", format!("{:.4} per data point", fit.bound / fit.weight)),
+        ("active", format!("{:.2} causes in a data point", fit.model.pi().sum())),
+    ]);
+    Ok(lines.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+}

@@ -1,0 +1,14 @@
+//! The commands, a file or a folder each.
+
+pub(crate) mod bars;
+pub(crate) mod corrupt;
+pub(crate) mod demo;
+pub(crate) mod denoise;
+pub(crate) mod families;
+pub(crate) mod fit;
+pub(crate) mod info;
+pub(crate) mod learn;
+pub(crate) mod noise_type;
+pub(crate) mod rows;
+pub(crate) mod sample;
+pub(crate) mod select;
