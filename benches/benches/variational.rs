@@ -4,9 +4,9 @@
 #![allow(missing_docs)] // the macros of criterion
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use efmca::model::Tables;
+use efmca::internals::Kernel;
+use efmca::internals::Tables;
 use efmca::posterior::Precision;
-use efmca::posterior::truncated::Kernel;
 use efmca::{Background, Em, Held, Hold, Init, Truncation};
 use efmca_benches::{model, naive, states};
 

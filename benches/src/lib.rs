@@ -1,7 +1,7 @@
 //! What the benchmarks share: models, data, and the naive evaluation that the kernel is compared with.
 
 use efmca::family::family;
-use efmca::model::Tables;
+use efmca::internals::Tables;
 use efmca::{Background, Model, Result};
 use ndarray::{Array1, Array2};
 
@@ -49,9 +49,7 @@ pub fn naive(tables: &Tables, y: &[f64], state: &[u64]) -> f64 {
     let active: Vec<usize> = (0..h).filter(|h| state[h / 64] >> (h % 64) & 1 == 1).collect();
     let prior: f64 = active.iter().map(|h| tables.log_odds[*h]).sum::<f64>() + tables.log_prior_empty;
     let column = |d: usize| {
-        let stronger =
-            |best: usize, h: &usize| if tables.strength[[*h, d]] > tables.strength[[best, d]] { *h } else { best };
-        let winner = active.iter().fold(h, stronger);
+        let winner = tables.winners.winner(active.iter().copied(), d);
         tables.eta[[winner, d]] * y[d] - tables.a[[winner, d]]
     };
     prior + (0..y.len()).map(column).sum::<f64>()

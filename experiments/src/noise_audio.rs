@@ -92,7 +92,8 @@ pub(crate) fn run(settings: &Settings, out: &Path) -> Done<()> {
         let pixels = amplitudes.insert_axis(Axis(0)).insert_axis(Axis(3));
         let source =
             Source::Images { pixels: pixels.view(), patch: (settings.patch, settings.patch), stride: settings.stride };
-        let noise = NoiseType::new(settings.components).restarts(settings.restarts).iterations(settings.iterations);
+        let noise =
+            NoiseType::new().causes(settings.components).restarts(settings.restarts).iterations(settings.iterations);
         let ranking = noise.seed(settings.seed).families(settings.families.iter().cloned()).run(source)?;
         let ranked: Vec<Ranked> = ranking
             .ranked
@@ -101,8 +102,8 @@ pub(crate) fn run(settings: &Settings, out: &Path) -> Done<()> {
                 family: one.family.spec(),
                 bound: one.bound,
                 held_out: one.held_out,
-                behind: one.behind,
-                error: one.error,
+                behind: one.behind.mean,
+                error: one.behind.error,
                 tied: one.tied,
             })
             .collect();
@@ -131,23 +132,26 @@ fn markdown(settings: &Settings, sounds: &[Sound]) -> String {
         settings.seed
     );
     text += "Amplitude spectrograms as in the paper (Sec. 7.2.2): 22,050 Hz, 2,048 points, 512 samples apart, Hann window. A tenth of the \
-             amplitudes is hidden. Bound: nats a patch of what training saw, which is what the paper prints (its three files \
+             amplitudes is held out. Bound: nats a patch of what training saw, which is what the paper prints (its three files \
              have 215.20, 95.61 and 47.36 for Gaussian-MCA, 298.53, 250.77 and 206.14 for Gamma-MCA; other files, so only the \
-             order can be compared). Hidden value: nats an amplitude that training did not see, which families with different numbers of \
+             order can be compared). Held-out value: nats an amplitude that training did not see, which families with different numbers of \
              parameters can be compared by.\n\n";
     let gamma_wins = |sound: &&Sound| {
         let at = |name: &str| sound.ranking.iter().find(|one| one.family == name).map(|one| (one.bound, one.held_out));
         matches!((at("gamma"), at("gaussian")), (Some(gamma), Some(gaussian)) if gamma.0 > gaussian.0 && gamma.1 > gaussian.1)
     };
     let wins = sounds.iter().filter(gamma_wins).count();
-    let _ =
-        writeln!(text, "**Gamma above Gaussian, by bound and by hidden values: {wins} of {} files.**\n", sounds.len());
+    let _ = writeln!(
+        text,
+        "**Gamma above Gaussian, by bound and by held-out values: {wins} of {} files.**\n",
+        sounds.len()
+    );
     for sound in sounds {
         let _ = writeln!(text, "## {}\n", sound.file);
         for remark in &sound.remarks {
             let _ = writeln!(text, "{remark}.\n");
         }
-        text += "| family | bound | hidden value | behind | ± error |\n| --- | ---: | ---: | ---: | ---: |\n";
+        text += "| family | bound | held-out value | behind | ± error |\n| --- | ---: | ---: | ---: | ---: |\n";
         for one in &sound.ranking {
             let _ = writeln!(
                 text,

@@ -40,7 +40,7 @@ pub(crate) struct Settings {
     /// EM iterations of each training.
     #[arg(long, default_value_t = 100)]
     iterations: usize,
-    /// The share of the pixels that is hidden.
+    /// The share of the pixels that is held out.
     #[arg(long, default_value_t = 0.2)]
     hidden: f64,
     /// Compares ties with the same posteriors, too, which takes about a fifth more time and has smaller errors.
@@ -88,13 +88,13 @@ const PRINTED_NAMES: [&str; 6] = ["house", "camera", "peppers", "saturn", "bridg
 struct Cell {
     noise: &'static str,
     image: String,
-    /// The bounds of a patch and the scores of a hidden pixel for each model, in the order of the noises.
+    /// The bounds of a patch and the scores of a held-out pixel for each model, in the order of the noises.
     bounds: [f64; 3],
     hidden: [f64; 3],
-    /// The noise by hidden pixels and by the bound.
+    /// The noise by held-out pixels and by the bound.
     named: &'static str,
     by_bound: &'static str,
-    /// How far the right model is above the best of the others for each hidden pixel, and the standard error of that.
+    /// How far the right model is above the best of the others for each held-out pixel, and the standard error of that.
     margin: f64,
     error: f64,
     /// The same if both are given the same posteriors, for ties where that was asked for.
@@ -106,8 +106,8 @@ struct Cell {
 fn matched(ranked: &[Ranked], right: &str) -> Option<(f64, f64)> {
     // all are measured against the first of the ranking
     match ranked.iter().position(|one| one.family.spec() == right)? {
-        0 => ranked.get(1)?.matched,
-        other => ranked[other].matched.map(|(behind, error)| (-behind, error)),
+        0 => ranked.get(1)?.matched.map(|one| (one.mean, one.error)),
+        other => ranked[other].matched.map(|one| (-one.mean, one.error)),
     }
 }
 
@@ -149,10 +149,10 @@ fn cell(settings: &Settings, noise: &'static str, image: &str) -> Done<Cell> {
     let pixels = noisy(&clean, noise, settings)?.insert_axis(Axis(0)).insert_axis(Axis(3));
     let patch = (settings.patch, settings.patch);
     let source = Source::Images { pixels: pixels.view(), patch, stride: settings.stride };
-    let noise_type = NoiseType::new(settings.components).families(FAMILIES).restarts(settings.runs);
+    let noise_type = NoiseType::new().causes(settings.components).families(FAMILIES).restarts(settings.runs);
     let noise_type = noise_type
         .iterations(settings.iterations)
-        .hidden(settings.hidden)
+        .held_out(settings.hidden)
         .seed(settings.seed)
         .same_posteriors(settings.same_posteriors);
     let ranking = noise_type.run(source)?;
@@ -163,7 +163,7 @@ fn cell(settings: &Settings, noise: &'static str, image: &str) -> Done<Cell> {
         })
     };
     let (bounds, hidden) = (of(&|one| one.bound), of(&|one| one.held_out));
-    let (behind, errors) = (of(&|one| one.behind), of(&|one| one.error));
+    let (behind, errors) = (of(&|one| one.behind.mean), of(&|one| one.behind.error));
     let highest = |values: &[f64; 3]| FAMILIES[(0..3).max_by(|a, b| values[*a].total_cmp(&values[*b])).unwrap_or(0)];
     let right = FAMILIES.iter().position(|family| *family == noise).unwrap_or(0);
     let other = (0..3).filter(|index| *index != right).max_by(|a, b| hidden[*a].total_cmp(&hidden[*b])).unwrap_or(0);
@@ -223,7 +223,7 @@ fn markdown(settings: &Settings, cells: &[Cell]) -> String {
         "The paper's table (Sec. 7.2.2): three models on images with three noises. Gaussian and Gamma noise have a standard \
          deviation of {LEVEL} on images from 0 to 255 (Gamma with means lifted linearly to {FLOOR} to 255, where its density is finite), Beta noise one of {} on images \
          from 0 to 1 (with means from {:.2} to {:.2}). All are linearly rescaled to (0, 1); positive images are scaled and not \
-         moved. A share of {} of the pixels is hidden from training, and the model that foretells them best (by the average of all \
+         moved. A share of {} of the pixels is held out, and the model that predicts them best (by the average of all \
          patches that a pixel is in) names the noise; the bounds, by which the paper does, stand beside it (in nats a patch, of the pixels that training saw). \
          The paper does not print how it made the noise in detail, so that numbers cannot be compared one by one; which model \
          wins can.\n",
@@ -237,11 +237,11 @@ fn markdown(settings: &Settings, cells: &[Cell]) -> String {
     let sure = cells.iter().filter(|cell| cell.margin > 2.0 * cell.error).count();
     let _ = writeln!(
         text,
-        "**{right} of {} named correctly by hidden pixels** ({sure} of them by more than two standard errors), {by_bound} by the bound; \
+        "**{right} of {} named correctly by held-out pixels** ({sure} of them by more than two standard errors), {by_bound} by the bound; \
          the paper 14 of 18 by the bound.\n",
         cells.len()
     );
-    text += "| noise | image | hidden pixel: Beta | Gamma | Gaussian | named | right one ahead by | with the same posteriors | bound: Beta | Gamma | Gaussian | by bound | CPU s | printed bounds: Beta, Gamma, Gaussian |\n";
+    text += "| noise | image | held-out pixel: Beta | Gamma | Gaussian | named | right one ahead by | with the same posteriors | bound: Beta | Gamma | Gaussian | by bound | CPU s | printed bounds: Beta, Gamma, Gaussian |\n";
     text += "| --- | --- | ---: | ---: | ---: | --- | ---: | ---: | ---: | ---: | ---: | --- | ---: | --- |\n";
     for cell in cells {
         let noise = FAMILIES.iter().position(|family| *family == cell.noise).unwrap_or(0);

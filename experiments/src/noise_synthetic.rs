@@ -97,12 +97,12 @@ fn draw(family: &SharedFamily, settings: &Settings, rng: &mut ChaCha8Rng) -> Don
     Ok(Model::new(family.clone(), pi, w, Background::Learned)?)
 }
 
-/// Whether a name is the truth: known parameters were found, so they are near but not equal.
+/// Whether a name is the truth: fixed parameters were found, so they are near but not equal.
 pub(crate) fn right(found: &str, truth: &str) -> bool {
-    let (name, known) = truth.split_once(':').unwrap_or((truth, ""));
-    let (found_name, found_known) = found.split_once(':').unwrap_or((found, ""));
-    // with a known parameter and without it are two families, unless the family has a default for it
-    name == found_name && (known.is_empty() == found_known.is_empty() || name == "laplace")
+    let (name, fixed) = truth.split_once(':').unwrap_or((truth, ""));
+    let (found_name, found_fixed) = found.split_once(':').unwrap_or((found, ""));
+    // with a fixed parameter and without it are two families, unless the family has a default for it
+    name == found_name && (fixed.is_empty() == found_fixed.is_empty() || name == "laplace")
 }
 
 pub(crate) fn run(settings: &Settings, out: &Path) -> Done<()> {
@@ -133,7 +133,7 @@ fn named_instead(source: &SharedFamily, spec: &str, settings: &Settings, number:
     let mut rng = ChaCha8Rng::seed_from_u64(settings.seed + number);
     let truth = draw(source, settings, &mut rng)?;
     let y = truth.sample(settings.rows, settings.seed + number).y;
-    let noise = NoiseType::new(settings.components).restarts(settings.restarts).seed(number);
+    let noise = NoiseType::new().causes(settings.components).restarts(settings.restarts).seed(number);
     let ranking = noise.run(Source::Table(y.view()))?;
     let found = ranking.best().family.spec();
     Ok((!right(&found, spec)).then(|| describe(&ranking, &found, spec)))
@@ -145,8 +145,8 @@ fn describe(ranking: &Ranking, found: &str, truth: &str) -> String {
         Some(one) => format!(
             "{found} ({} behind by {:.4} ± {:.4} nats an entry{}, BIC {:.3} against {:.3})",
             one.family.spec(),
-            one.behind - ranking.best().behind,
-            one.error,
+            one.behind.mean - ranking.best().behind.mean,
+            one.behind.error,
             if one.tied { ", tied" } else { "" },
             one.bic.unwrap_or(f64::NAN),
             ranking.best().bic.unwrap_or(f64::NAN)
@@ -164,7 +164,7 @@ fn markdown(settings: &Settings, lines: &[Line]) -> String {
     );
     text += "Every data set is drawn from a model of its own, whose parameters are drawn too: positive ones between 0.5 and 4 \
              (evenly in their logarithm), others between -3 and 3, probabilities between 0.1 and 0.9; π = 0.3. All families that the \
-             values allow are ranked, and known parameters (k, r, m, …) are found and not given. Right: the first of the ranking \
+             values allow are ranked, and fixed parameters (k, r, m, …) are found and not given. Right: the first of the ranking \
              is the family that made the data.\n\n";
     let (right, draws) = lines.iter().fold((0, 0), |sum, line| (sum.0 + line.right, sum.1 + line.draws));
     let fewest = lines.iter().map(|line| line.right).min().unwrap_or(0);

@@ -9,7 +9,7 @@ use clap::Args;
 use cpu_time::ProcessTime;
 use efmca::family::{SharedFamily, family};
 use efmca::model::Columns;
-use efmca::tasks::noise::{Mixed, NoiseType};
+use efmca::tasks::noise::TableNoise;
 use efmca::{Background, Model};
 use ndarray::{Array1, Array2};
 use rand::{RngExt, SeedableRng};
@@ -141,9 +141,9 @@ fn measure(settings: &Settings, seed: u64) -> Done<Table> {
     let families: Vec<SharedFamily> = truths.iter().map(|spec| family(spec)).collect::<Result<_, _>>()?;
     let y = drawn(settings, &families, seed)?;
     let (cpu, wall) = (ProcessTime::now(), Instant::now());
-    let noise = NoiseType::new(settings.components).iterations(settings.iterations).seed(settings.seed);
+    let noise = TableNoise::new().causes(settings.components).iterations(settings.iterations).seed(settings.seed);
     let (mut last, mut wait, mut waited_for) = (Instant::now(), 0.0f64, String::new());
-    let found = Mixed::new(noise).run_observed(y.view(), &mut |progress| {
+    let found = noise.run_observed(y.view(), &mut |progress| {
         let seconds = last.elapsed().as_secs_f64();
         if seconds > wait {
             (wait, waited_for) = (seconds, progress.stage.to_owned());
@@ -155,7 +155,7 @@ fn measure(settings: &Settings, seed: u64) -> Done<Table> {
     let columns = found.columns.iter().zip(truths).map(|(column, truth)| {
         let named = column.family.spec();
         let verdict = verdict(&named, truth);
-        let ties = column.tried.iter().filter(|one| one.tied && verdict != Verdict::Right);
+        let ties = column.trials.iter().filter(|one| one.tied && verdict != Verdict::Right);
         let tied = ties.map(|one| one.family.spec()).any(|spec| right(&spec, truth));
         Column { truth: truth.clone(), named, verdict, tied }
     });
@@ -206,7 +206,7 @@ fn markdown(settings: &Settings, tables: &[Table]) -> String {
         rayon::current_num_threads()
     );
     text += "Every table is drawn from a model with a family for each column, whose parameters are drawn as in \
-             `noise-synthetic`; π = 0.3. `tasks::noise::Mixed`, which `efmca noise-type` and `efmca fit` call, finds the \
+             `noise-synthetic`; π = 0.3. `tasks::noise::TableNoise`, which `efmca noise-type` and `efmca fit` call, finds the \
              families and trains the model. Wider: what was named has the right family as a special case or as a limit; \
              narrower: it is one of the right family. Longest wait: \
              the time between two questions to the observer, which is what Ctrl-C waits for.\n\n";

@@ -7,7 +7,7 @@
 
 use std::process::ExitCode;
 
-use efmca::posterior::truncated::Kernel;
+use efmca::internals::Kernel;
 use efmca_benches::{model, states};
 
 fn main() -> ExitCode {

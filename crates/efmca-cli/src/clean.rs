@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
+use efmca::Causes;
 use efmca::Error;
 use efmca::em::Progress;
 use efmca::family::{Measure, SharedFamily, family};
-use efmca::tasks::denoise::{Causes, Denoiser, Estimate, Member, PatchDenoiser, Quality};
+use efmca::tasks::denoise::{Denoiser, Estimate, Member, PatchDenoiser, Quality};
 use efmca_io::image_file::{
     Format, ImageFile, ReadOptions, ValueScale, WriteOptions, Written, check_holds, check_writable, default_sample,
     read, read_mask, rounding_cost, write,

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use efmca::family::registry::{Entry, Known, entries, entry};
+use efmca::family::registry::{Entry, FixedParameter, entries, entry};
 use efmca::family::{Parameter, Range, SharedFamily, family};
 
 use crate::args::FamiliesArgs;
@@ -32,7 +32,7 @@ fn table() -> String {
     let rows: Vec<[String; 3]> = entries()
         .iter()
         .map(|entry| {
-            let known: Vec<String> = entry.known.iter().map(short).collect();
+            let known: Vec<String> = entry.fixed.iter().map(short).collect();
             [entry.name.to_owned(), known.join(" "), entry.summary.to_owned()]
         })
         .collect();
@@ -57,9 +57,9 @@ fn table() -> String {
     text
 }
 
-/// A known parameter in the table.
-fn short(known: &Known) -> String {
-    if known.required { known.key.to_owned() } else { format!("[{}]", known.key) }
+/// A fixed parameter in the table.
+fn short(fixed: &FixedParameter) -> String {
+    if fixed.required { fixed.key.to_owned() } else { format!("[{}]", fixed.key) }
 }
 
 /// The entry that a specification belongs to, and a family of that entry to look at: the one that was written or, if
@@ -88,7 +88,7 @@ fn details(entry: &Entry, family: &SharedFamily) -> String {
     push_item(&mut text, "values", &family.support().to_string());
     let learned: Vec<String> = family.parameters().iter().map(described).collect();
     push_item(&mut text, "learned", &learned.join(", "));
-    let mut known: Vec<String> = entry.known.iter().map(long).collect();
+    let mut known: Vec<String> = entry.fixed.iter().map(long).collect();
     if known.is_empty() {
         known.push(if entry.name == HURDLE { "those of the family above the zeros" } else { "none" }.to_owned());
     }
@@ -108,10 +108,10 @@ fn described(parameter: &Parameter) -> String {
     format!("{} ({range})", parameter.name)
 }
 
-/// A known parameter with its meaning.
-fn long(known: &Known) -> String {
-    let needed = if known.required { "needed" } else { "can be left out" };
-    format!("{}: {} ({needed})", known.key, known.meaning)
+/// A fixed parameter with its meaning.
+fn long(fixed: &FixedParameter) -> String {
+    let needed = if fixed.required { "needed" } else { "can be left out" };
+    format!("{}: {} ({needed})", fixed.key, fixed.meaning)
 }
 
 fn push_list<'a>(text: &mut String, head: &str, lines: impl Iterator<Item = &'a str>) {

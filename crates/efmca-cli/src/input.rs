@@ -11,9 +11,7 @@ use ndarray::{Array2, Array4, Axis};
 use crate::failure::Failure;
 use crate::noise_args::{InputArgs, KindArg};
 
-/// Patches to learn from where nothing is said.
-pub(crate) const MOST_PATCHES: usize = 8000;
-/// Rows of a table likewise.
+/// Rows of a table that are looked at where nothing is said.
 const MOST_ROWS: usize = 20_000;
 /// Arrays with both sides of this size at least are images, if they are not much longer than wide.
 const IMAGE_SIDE: usize = 128;
@@ -26,7 +24,7 @@ pub(crate) struct Input {
     /// What the user should know.
     pub(crate) remarks: Vec<String>,
     patch: (usize, usize),
-    stride: usize,
+    most: usize,
 }
 
 /// What was in the file.
@@ -58,9 +56,7 @@ impl Input {
     /// The data as the library takes it.
     pub(crate) fn source(&self) -> Source<'_> {
         match &self.content {
-            Content::Images(pixels) | Content::Sound(pixels) => {
-                Source::Images { pixels: pixels.view(), patch: self.patch, stride: self.stride }
-            }
+            Content::Images(pixels) | Content::Sound(pixels) => Source::images(pixels.view(), self.patch, self.most),
             Content::Table { values, .. } => Source::Table(values.view()),
         }
     }
@@ -183,7 +179,7 @@ fn patched(args: &InputArgs, content: Content, remarks: Vec<String>) -> Result<I
     let (Content::Images(pixels) | Content::Sound(pixels)) = &content else {
         return Err(Failure::work("a table has no patches"));
     };
-    let (pages, rows, columns, _) = pixels.dim();
+    let (_, rows, columns, _) = pixels.dim();
     let patch = args.patch;
     if patch.0 > rows || patch.1 > columns {
         return Err(Failure::input(format!(
@@ -194,14 +190,7 @@ fn patched(args: &InputArgs, content: Content, remarks: Vec<String>) -> Result<I
             rows.min(columns).div_ceil(2)
         )));
     }
-    let stride = stride_for((pages, rows, columns, 1), patch, args.most.unwrap_or(MOST_PATCHES));
-    Ok(Input { content, remarks, patch, stride })
-}
-
-/// How far patches must be apart so that there are about `most` of them.
-pub(crate) fn stride_for(size: (usize, usize, usize, usize), patch: (usize, usize), most: usize) -> usize {
-    let positions = size.0 * (size.1 + 1).saturating_sub(patch.0) * (size.2 + 1).saturating_sub(patch.1);
-    ((positions as f64 / most.max(1) as f64).sqrt().ceil() as usize).max(1)
+    Ok(Input { content, remarks, patch, most: args.most.unwrap_or(Source::MOST_PATCHES) })
 }
 
 fn table(args: &InputArgs) -> Result<Input, Failure> {
@@ -226,7 +215,7 @@ fn table(args: &InputArgs) -> Result<Input, Failure> {
     }
     let text = !matches!(Format::of_bytes(&first_bytes(&args.input)), Some(Format::Npy | Format::Npz))
         && !args.input.to_string_lossy().contains(".npz:");
-    Ok(Input { content: Content::Table { values, names: table.names, text }, remarks, patch: (1, 1), stride: 1 })
+    Ok(Input { content: Content::Table { values, names: table.names, text }, remarks, patch: (1, 1), most: 0 })
 }
 
 #[cfg(test)]

@@ -1,66 +1,62 @@
-//! `efmca learn`: dictionaries of image patches or other rows, in runs that survive.
+//! `efmca learn`: dictionaries of image patches or other rows, in runs that survive interruptions.
 
 use std::ops::ControlFlow;
 use std::path::Path;
 
 use efmca::em::{Progress, StopReason};
-use efmca::family::{SharedFamily, family};
 use efmca::tasks::learn::FeatureLearner;
-use efmca::{Checkpoint, Em, Error, Fingerprint, Fit, Init, Superposition};
+use efmca::{Checkpoint, Em, Error, Fingerprint, Fit, Superposition};
 use efmca_io::{ModelFile, read_checkpoint, write_checkpoint, write_model_file};
 use efmca_view::{Gallery, Report};
 use serde_json::Value;
 
 use crate::clean::set_threads;
 use crate::failure::Failure;
-use crate::learn_args::{FeatureArgs, LearningArgs, Phases, Rule, Start};
-use crate::learn_data::Points;
+use crate::learn_args::{FeatureArgs, Start};
+use crate::learn_data::{DataSettings, Input, Points};
 use crate::learn_files::Files;
 use crate::progress::Watch;
 use crate::show::Screen;
 
-/// The share of the average in a start from single data points.
-const ROW_SHARE: f64 = 0.5;
-
 pub(crate) fn learn(args: &FeatureArgs) -> Result<(), Failure> {
     set_threads(args.threads)?;
-    let spec = &args.learning.family;
-    let family = family(spec).map_err(|error| Failure::input(format!("--family {spec}: {error}")))?;
-    args.learning.check()?;
-    let learner = learner(&args.learning, family);
+    let learner = args.learning.learner()?;
+    let family = learner.family().map_err(Failure::input)?;
+    let input = Input::new(args, &family)?;
     let files = Files::new(&args.out_dir);
     files.check(args)?;
     let watch = Watch::new(args.log_format);
-    let points = Points::read(args, &learner.family)?;
+    let points = input.read()?;
     let mut screen = Screen::new();
     for remark in &points.remarks {
         screen.say(&format!("note: {remark}"))?;
     }
-    let em = learner.em(points.data.n());
-    let left = if args.resume { left_run(&files.checkpoint, &points)? } else { None };
+    let em = learner.em(points.data.n()).map_err(Failure::input)?;
+    let left = if args.resume { left_run(&files.checkpoint, &points.settings)? } else { None };
     files.clear(args)?;
+    let (words, iterations) = (&points.words, args.learning.iterations);
     screen.say(&match &left {
-        Some(left) if left.history.len() == learner.iterations => {
-            format!("{}: all {} iterations are done, and pictures are made again", points.words, learner.iterations)
+        Some(left) if left.history.len() == iterations => {
+            format!("{words}: all {iterations} iterations are done; pictures and report are written again")
         }
-        Some(left) => format!("{}: going on after iteration {}", points.words, left.history.len()),
-        None if args.resume => format!("{}: there is no checkpoint yet, so this is a new run", points.words),
-        None => points.words.clone(),
+        Some(left) => format!("{words}: resuming after iteration {}", left.history.len()),
+        None if args.resume => format!("{words}: there is no checkpoint yet, so this is a new run"),
+        None => words.clone(),
     })?;
     let mut keeper = Keeper {
         path: &files.checkpoint,
         every: args.checkpoint_every,
-        settings: em.described(),
+        settings: em.settings(),
         data: Fingerprint::of(&*points.data),
-        note: &points.settings,
+        note: serde_json::to_value(&points.settings).map_err(Failure::work)?,
         watch,
     };
-    let fit = trained(&em, &points, left, &mut keeper).map_err(|error| located(&error, args, points.patch))?;
+    let fit = trained(&em, &points, left, &mut keeper).map_err(|error| input.origin().describe(&error))?;
     let watch = keeper.watch;
     watch.finish();
     let file = ModelFile {
         patch: points.patch,
-        logarithms: points.settings["transform"] == "log",
+        logarithms: points.settings.has_logarithms(),
         whitening: points.whitening.clone(),
         ..ModelFile::from(fit.model.clone())
     };
@@ -69,14 +65,14 @@ pub(crate) fn learn(args: &FeatureArgs) -> Result<(), Failure> {
     let pictures = gallery.write(&args.out_dir, &mut |problem| watch.warn(problem)).map_err(Failure::work)?;
     let report = Report {
         title: "Learned causes".into(),
-        summary: settings(args, &learner, &points, &fit),
+        summary: summary(args, &learner, &points, &fit).map_err(Failure::work)?,
         sections: gallery.sections().map_err(Failure::work)?,
         curve: gallery.curve(),
         ..Report::default()
     };
     report.write(&files.report, true).map_err(Failure::work)?;
     if fit.stop == StopReason::Interrupted {
-        screen.say(&format!("stopped after iteration {}: --resume goes on from there", fit.history.len()))?;
+        screen.say(&format!("stopped after iteration {}: --resume continues from there", fit.history.len()))?;
     }
     screen.say(&format!(
         "log-likelihood bound {:.4} a data point, {:.1} of {} causes active in one on average",
@@ -92,62 +88,28 @@ pub(crate) fn learn(args: &FeatureArgs) -> Result<(), Failure> {
     Ok(screen.say(&line)?)
 }
 
-fn learner(args: &LearningArgs, family: SharedFamily) -> FeatureLearner {
-    let mut learner = FeatureLearner::new(family, args.components);
-    if let Some(rule) = args.superposition {
-        learner.superposition = match rule {
-            Rule::Max => Superposition::Max,
-            Rule::MaxMagnitude => Superposition::MaxMagnitude,
-        };
-    }
-    learner.iterations = args.iterations;
-    learner.two_phases &= args.phases == Phases::Two;
-    learner.states = args.states;
-    learner.pi_init = args.pi_start;
-    learner.pseudo_rows = args.pseudo_rows;
-    learner.batches = args.batches;
-    learner.init = match args.start {
-        Start::Clusters => Init::Clusters { spread: args.spread },
-        Start::Rows => Init::Rows { share: ROW_SHARE },
-    };
-    learner.seed = args.seed;
-    learner
-}
-
 /// The run that was left in the folder, if there is one and it is of the same data.
-fn left_run(path: &Path, points: &Points) -> Result<Option<Checkpoint>, Failure> {
+fn left_run(path: &Path, settings: &DataSettings) -> Result<Option<Checkpoint>, Failure> {
     if !path.exists() {
         return Ok(None);
     }
     let (left, note) = read_checkpoint(path).map_err(|error| {
         Failure::input(format!("{error}; --force instead of --resume replaces it, another --out-dir keeps it"))
     })?;
-    // whether they are rows comes first, since the other settings depend on it
-    let names = points.settings.as_object().into_iter().flat_map(|settings| settings.keys()).map(String::as_str);
-    for name in std::iter::once("rows").chain(names) {
-        let (then, now) = (&note[name], &points.settings[name]);
-        if then != now {
-            return Err(Failure::input(format!(
-                "{}: the run was started with --{name} {}, and now it is {}; give the same as then, or start a new run \
-                 with another --out-dir",
-                path.display(),
-                in_words(then),
-                in_words(now)
-            )));
-        }
+    let then: DataSettings = serde_json::from_value(note).map_err(|error| {
+        Failure::input(format!(
+            "{}: its data settings cannot be read ({error}), so it was written by another program; start a new run with \
+             another --out-dir",
+            path.display()
+        ))
+    })?;
+    if let Some(difference) = settings.difference(&then) {
+        return Err(Failure::input(format!(
+            "{}: the run was {difference}; give the same as then, or start a new run with another --out-dir",
+            path.display()
+        )));
     }
     Ok(Some(left))
-}
-
-/// A setting of the data as it is given.
-fn in_words(setting: &Value) -> String {
-    match setting {
-        Value::Null => "none".to_owned(),
-        Value::Bool(given) => if *given { "given" } else { "not given" }.to_owned(),
-        Value::String(text) => text.clone(),
-        Value::Array(sides) => sides.iter().map(Value::to_string).collect::<Vec<_>>().join("x"),
-        other => other.to_string(),
-    }
 }
 
 fn trained(em: &Em, points: &Points, left: Option<Checkpoint>, keeper: &mut Keeper<'_>) -> Result<Fit, Error> {
@@ -158,13 +120,13 @@ fn trained(em: &Em, points: &Points, left: Option<Checkpoint>, keeper: &mut Keep
     }
 }
 
-/// Shows how training goes, and writes checkpoints.
+/// Shows how training proceeds, and writes checkpoints.
 struct Keeper<'a> {
     path: &'a Path,
     every: usize,
-    settings: Vec<(String, String)>,
+    settings: efmca::em::Settings,
     data: Fingerprint,
-    note: &'a Value,
+    note: Value,
     watch: Watch,
 }
 
@@ -175,7 +137,7 @@ impl Keeper<'_> {
         let last = flow.is_break() || training.iteration == training.iterations;
         if self.every > 0 && (last || training.iteration.is_multiple_of(self.every)) {
             // a full disk must not cost the work that was done
-            match write_checkpoint(self.path, &training.state, &self.settings, self.data, self.note) {
+            match write_checkpoint(self.path, &training.state, &self.settings, self.data, &self.note) {
                 Ok(()) => self.watch.event("checkpoint", &[("iteration", training.iteration.into())]),
                 Err(error) => self.watch.warn(&format!("training goes on without this checkpoint: {error}")),
             }
@@ -184,60 +146,48 @@ impl Keeper<'_> {
     }
 }
 
-/// What is wrong with the data, in words about images.
-fn located(error: &Error, args: &FeatureArgs, patch: Option<[usize; 3]>) -> Failure {
-    let pixel = |column: usize| {
-        let [rows, columns, _] = patch.filter(|_| !args.data.rows)?;
-        Some(format!("the pixel in row {}, column {} of patches", column / columns % rows + 1, column % columns + 1))
-    };
-    let message = match error {
-        Error::TooFarFromZero { column, mean, family } => pixel(*column).map(|pixel| {
-            format!(
-                "{pixel} is always {mean} or very near to it, so that `{family}` cannot tell how it scatters; give other \
-                 images, or more of them"
-            )
-        }),
-        Error::EmptyColumn { column } => {
-            pixel(*column).map(|pixel| format!("{pixel} is always missing; give other images, or a smaller --patch"))
-        }
-        Error::Resume { .. } => Some(format!("{error}; another --out-dir keeps both runs")),
-        _ => None,
-    };
-    match (message, args.inputs.first().filter(|_| args.data.rows)) {
-        (Some(message), _) => Failure::input(message),
-        (None, Some(path)) => Failure::input(format!("{}: {error}", path.display())),
-        (None, None) => Failure::input(error),
-    }
-}
-
-/// What the report says about the run.
-fn settings(args: &FeatureArgs, learner: &FeatureLearner, points: &Points, fit: &Fit) -> Vec<(String, String)> {
-    let inputs: Vec<String> = args
-        .inputs
-        .iter()
-        .filter_map(|path| path.file_name())
-        .map(|name| name.to_string_lossy().into_owned())
-        .collect();
-    let phases = learner.second_phase().map_or("all parameters together".to_owned(), |second| {
+/// The settings and results of the run, for the report.
+fn summary(
+    args: &FeatureArgs,
+    learner: &FeatureLearner,
+    points: &Points,
+    fit: &Fit,
+) -> Result<Vec<(String, String)>, Error> {
+    let names = args.inputs.iter().filter_map(|path| path.file_name());
+    let inputs: Vec<String> = names.map(|name| name.to_string_lossy().into_owned()).collect();
+    let phases = learner.second_phase()?.map_or("all parameters together".to_owned(), |second| {
         format!("means and priors for {second} iterations, then standard deviations")
     });
-    let mut settings = vec![
-        ("data".to_owned(), points.words.clone()),
-        ("files".to_owned(), inputs.join(", ")),
-        ("schedule".to_owned(), phases),
-    ];
-    if let Some(share) = points.settings["whiten"].as_f64() {
-        settings.push(("whitening".to_owned(), format!("ZCA, {} % of the variance", share * 100.0)));
+    let mut lines = vec![("data", points.words.clone()), ("files", inputs.join(", ")), ("schedule", phases)];
+    if let Some(share) = points.settings.whiten {
+        lines.push(("whitening", format!("ZCA, {} % of the variance", share * 100.0)));
     }
-    if points.settings["transform"] == "log" {
-        settings.push(("values".to_owned(), "logarithms".to_owned()));
+    if points.settings.has_logarithms() {
+        lines.push(("values", "logarithms".to_owned()));
     }
-    let shown = ["causes", "family", "superposition", "iterations", "seed", "start", "pseudo-count", "batches"];
-    let described = learner.em(points.data.n()).described();
-    settings.extend(described.into_iter().filter(|(name, _)| shown.contains(&name.as_str())));
-    settings.push(("states of a data point".to_owned(), learner.states.to_string()));
-    settings.push(("iterations done".to_owned(), fit.history.len().to_string()));
-    settings.push(("bound".to_owned(), format!("{:.4} a data point", fit.bound / fit.weight)));
-    settings.push(("active".to_owned(), format!("{:.2} causes in a data point", fit.model.pi().sum())));
-    settings
+    let learning = &args.learning;
+    let rule = match learner.rule()? {
+        Superposition::Max => "max".to_owned(),
+        Superposition::MaxMagnitude => "max-magnitude".to_owned(),
+        other => format!("{other:?}"),
+    };
+    let start = match learning.start {
+        Start::Clusters => format!("clusters, {} times the standard deviations of the data", learning.spread),
+        Start::Rows => "single data points".to_owned(),
+    };
+    lines.extend([
+        ("causes", learning.components.to_string()),
+        ("family", learner.family()?.spec()),
+        ("superposition", rule),
+        ("iterations", learning.iterations.to_string()),
+        ("seed", learning.seed.to_string()),
+        ("start", start),
+        ("pseudo-count", (learning.pseudo_rows * points.data.n() as f64).to_string()),
+        ("batches", learning.batches.to_string()),
+        ("states of a data point", learning.states.to_string()),
+        ("iterations done", fit.history.len().to_string()),
+        ("bound", format!("{:.4} a data point", fit.bound / fit.weight)),
+        ("active", format!("{:.2} causes in a data point", fit.model.pi().sum())),
+    ]);
+    Ok(lines.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
 }

@@ -7,14 +7,14 @@ use efmca_io::check_place;
 use crate::failure::Failure;
 use crate::learn_args::FeatureArgs;
 
-/// Letters that are put after the name of a file while it is written.
+/// The number of letters after the name of a file while it is written.
 const RANDOM_LETTERS: usize = 6;
-/// How names of files end that are written as a whole.
+/// The endings of files that appear under their name only when they are complete.
 const WRITTEN: [&str; 4] = [".safetensors", ".html", ".png", ".svg"];
-/// How names of files begin that only show whether a folder can be written.
+/// The beginning of names of files that only test whether a folder can be written.
 const PROBE: &str = ".efmca-write-check-";
 
-/// Where everything goes.
+/// The paths of everything that a run writes.
 pub(crate) struct Files {
     folder: PathBuf,
     pub(crate) model: PathBuf,
@@ -32,13 +32,13 @@ impl Files {
         }
     }
 
-    /// Finds out before the work starts whether there is room for it.
+    /// Finds out before the work starts whether its files can be written.
     pub(crate) fn check(&self, args: &FeatureArgs) -> Result<(), Failure> {
         let earlier = [&self.model, &self.checkpoint].into_iter().find(|path| path.exists());
         if let Some(path) = earlier.filter(|_| !args.resume && !args.force) {
             return Err(Failure::input(format!(
-                "{} is there from an earlier run; go on with that one with --resume, replace it with --force, or choose \
-                 another --out-dir",
+                "{} is from an earlier run; resume that run with --resume, replace it with --force, or choose another \
+                 --out-dir",
                 path.display()
             )));
         }
@@ -49,9 +49,9 @@ impl Files {
         Ok(())
     }
 
-    /// Makes room, when it is known that the work can start.
+    /// Removes what is replaced, when it is certain that the work can start.
     pub(crate) fn clear(&self, args: &FeatureArgs) -> Result<(), Failure> {
-        // a checkpoint of the run that is replaced would be gone on with after the next interruption
+        // a checkpoint of the run that is replaced would be resumed after the next interruption
         if args.force && !args.resume && self.checkpoint.exists() {
             std::fs::remove_file(&self.checkpoint)
                 .map_err(|error| Failure::input(format!("cannot replace {}: {error}", self.checkpoint.display())))?;
@@ -59,25 +59,25 @@ impl Files {
         Ok(())
     }
 
-    /// Takes away what a run left half written that was ended from outside: each time it would be one more file.
+    /// Removes half-written files of runs that were killed: each time it would be one more file.
     fn sweep(&self) {
         let names = std::fs::read_dir(&self.folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
         for path in names {
             if path.file_name().and_then(|name| name.to_str()).is_some_and(half_written) {
-                // it is no harm if it stays
+                // it does no harm if it stays
                 let _ = std::fs::remove_file(&path);
             }
         }
     }
 }
 
-/// Whether a file of this name is one that was never finished, such as `.means.png.a8Xk2p`.
+/// Whether this is the name of a file that was never finished, such as `.means.png.a8Xk2p`.
 fn half_written(name: &str) -> bool {
     if let Some(number) = name.strip_prefix(PROBE) {
         return !number.is_empty() && number.bytes().all(|letter| letter.is_ascii_digit());
     }
     let Some((hidden, letters)) = name.rsplit_once('.') else { return false };
-    // six small letters may be a word that somebody chose, such as `backup`; few of the random ones are small throughout
+    // six lower-case letters may be a word that somebody chose, such as `backup`; few random ones are all lower-case
     let random = letters.len() == RANDOM_LETTERS
         && letters.bytes().all(|letter| letter.is_ascii_alphanumeric())
         && !letters.bytes().all(|letter| letter.is_ascii_lowercase());
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_was_never_finished_is_taken_away() {
+    fn only_files_that_were_never_finished_are_removed() {
         let folder = tempfile::tempdir().unwrap();
         let left = [".means.png.a8Xk2p", ".model.safetensors.ABCDEF", ".report.html.123456", ".efmca-write-check-17"];
         let kept = [
@@ -110,7 +110,7 @@ mod tests {
         Files::new(folder.path()).sweep();
         left.iter().for_each(|name| assert!(!folder.path().join(name).exists(), "{name}"));
         kept.iter().for_each(|name| assert!(folder.path().join(name).exists(), "{name}"));
-        // a folder that is not there has nothing to take away
+        // in a folder that does not exist there is nothing to remove
         Files::new(&folder.path().join("none")).sweep();
     }
 }

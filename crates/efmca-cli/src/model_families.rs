@@ -1,14 +1,13 @@
 //! Which columns of a table have which family.
 
 use efmca::family::registry::entry;
-use efmca::family::{SharedFamily, family};
 use efmca::tasks::noise::{Candidate, Values};
 use efmca_io::table_file::{Kind, Table};
 
 use crate::failure::Failure;
 use crate::model_table::{did_you_mean, listed, quoted};
 
-/// The families that are known before anything is learned.
+/// The families that are given before anything is learned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Plan {
     /// For each column what was said about it, if anything was.
@@ -59,34 +58,18 @@ impl Plan {
             let (spec, origin) = match (spec.or(all), &table.kinds[d]) {
                 (Some(spec), _) => (Some(spec.to_owned()), "given"),
                 (None, Kind::Labels(labels)) => (Some(for_labels(labels.len())), "for labels"),
-                (None, _) => (for_one_value(table, d).map(str::to_owned), "has one value only"),
+                (None, _) => (None, "found"),
             };
             plan.specs.push(spec);
             plan.origins.push(origin);
         }
         Ok(plan)
     }
-
-    /// The families, if nothing is left to be found.
-    pub(crate) fn known(&self) -> Option<Vec<SharedFamily>> {
-        self.specs.iter().map(|spec| family(spec.as_deref()?).ok()).collect()
-    }
 }
 
 /// The family of a column of words, which have no order.
 fn for_labels(count: usize) -> String {
     if count <= 2 { "bernoulli".to_owned() } else { format!("categorical:k={count},order=nominal") }
-}
-
-/// A family for a column in which all values are equal, so that nothing can be learned and any will do that has it.
-fn for_one_value(table: &Table, d: usize) -> Option<&'static str> {
-    let values = Values::of(table.values.column(d).iter().copied()).filter(Values::constant)?;
-    Some(match values.summary.min {
-        0.0 | 1.0 => "bernoulli",
-        whole if whole > 0.0 && whole.fract() == 0.0 => "poisson",
-        positive if positive > 0.0 => "exponential",
-        _ => "gaussian:var=1",
-    })
 }
 
 /// The column and the family in `COLUMN=FAMILY`; nothing if there is no such column before any of the signs.
@@ -102,7 +85,7 @@ fn split<'a>(text: &'a str, names: &[String]) -> Option<(usize, &'a str)> {
     Some((number - 1, spec))
 }
 
-/// What stands where a column would, if it can be nothing else: known parameters stand behind a colon.
+/// What stands where a column would, if it can be nothing else: fixed parameters stand behind a colon.
 fn meant_column(text: &str) -> Option<&str> {
     text.split_once('=').map(|(column, _)| column.trim()).filter(|column| !column.contains(':'))
 }
@@ -136,7 +119,7 @@ mod tests {
     #[test]
     fn words_are_yes_or_no_or_one_of_many() {
         for count in [1, 2, 3, 50] {
-            assert!(family(&for_labels(count)).is_ok());
+            assert!(efmca::family::family(&for_labels(count)).is_ok());
         }
     }
 }

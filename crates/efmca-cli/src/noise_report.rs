@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use efmca::tasks::noise::{ColumnTypes, Ranked, Ranking};
+use efmca::tasks::noise::{Ranked, Ranking, TableFamilies};
 use efmca_view::{Report, ReportTable};
 
 use crate::failure::Failure;
@@ -23,9 +23,8 @@ pub(crate) fn aligned(head: &[String], rows: &[Vec<String>], left: &[usize]) -> 
         }
     }
     let line = |row: &[String]| {
-        let cells = row.iter().zip(&widths).enumerate().map(|(index, (cell, width))| match left.contains(&index) {
-            true => format!("{cell:<width$}"),
-            false => format!("{cell:>width$}"),
+        let cells = row.iter().zip(&widths).enumerate().map(|(index, (cell, width))| {
+            if left.contains(&index) { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
         });
         cells.collect::<Vec<String>>().join("  ").trim_end().to_owned()
     };
@@ -41,7 +40,7 @@ fn ranking_table(ranking: &Ranking) -> (Vec<String>, Vec<Vec<String>>) {
     let head = texts(&[
         "",
         "family",
-        "hidden value",
+        "held-out value",
         "behind",
         "± error",
         "starts",
@@ -50,15 +49,15 @@ fn ranking_table(ranking: &Ranking) -> (Vec<String>, Vec<Vec<String>>) {
         "parameters",
         "",
     ]);
-    let first = ranking.best().behind;
+    let first = ranking.best().behind.mean;
     let row = |(place, one): (usize, &Ranked)| {
-        let behind = if place == 0 { "-".into() } else { format!("{:.4}", one.behind - first) };
+        let behind = if place == 0 { "-".into() } else { format!("{:.4}", one.behind.mean - first) };
         vec![
             (place + 1).to_string(),
             one.family.spec(),
             format!("{:.4}", one.held_out),
             behind,
-            format!("{:.4}", one.error),
+            format!("{:.4}", one.behind.error),
             if one.trainings > 1 { format!("{:.4}", one.spread) } else { "-".into() },
             format!("{:.3}", one.bound),
             one.bic.map_or("-".into(), |bic| format!("{bic:.3}")),
@@ -73,15 +72,15 @@ fn ranking_table(ranking: &Ranking) -> (Vec<String>, Vec<Vec<String>>) {
 pub(crate) fn ranking_text(ranking: &Ranking, input: &Input) -> String {
     let (head, rows) = ranking_table(ranking);
     let mut text = format!(
-        "{}, {}; {} families with {} causes, compared on {} hidden values\n\n{}\n",
+        "{}, {}; {} families with {} causes, compared on {} held-out values\n\n{}\n",
         input.words(),
         ranking.kind.words(),
         ranking.ranked.len(),
-        ranking.h,
+        ranking.causes,
         ranking.entries,
         aligned(&head, &rows, &[1, 9])
     );
-    text += "\nhidden value: log-probability (log-density) of a value that training did not see, in nats; starts: difference\n\
+    text += "\nheld-out value: log-probability (log-density) of a value that training did not see, in nats; starts: difference\n\
              between the best and the worst training; ties of tables are ordered by BIC.\n";
     for (reason, families) in reasons(ranking) {
         let line = format!("not possible: {} ({reason})", families.join(", "));
@@ -105,15 +104,15 @@ fn reasons(ranking: &Ranking) -> Vec<(&str, Vec<&str>)> {
 }
 
 /// The families of columns.
-fn columns_table(found: &ColumnTypes, names: &[String]) -> (Vec<String>, Vec<Vec<String>>) {
-    let head = texts(&["column", "values", "family", "hidden value", "ahead of (by)", "cannot be told from"]);
+fn columns_table(found: &TableFamilies, names: &[String]) -> (Vec<String>, Vec<Vec<String>>) {
+    let head = texts(&["column", "values", "family", "held-out value", "ahead of (by)", "cannot be told from"]);
     let rows = found.columns.iter().zip(names).map(|(column, name)| {
-        let others = || column.tried.iter().skip(1);
+        let others = || column.trials.iter().skip(1);
         let ties: Vec<String> = others().filter(|one| one.tied).map(|one| one.family.spec()).take(BESIDE).collect();
-        let first = column.tried.first();
+        let first = column.trials.first();
         let next = others().find(|one| !one.tied).map(|one| {
-            let lead = one.behind.0 - first.map_or(0.0, |first| first.behind.0);
-            format!("{} ({lead:.3} ± {:.3})", one.family.spec(), one.behind.1)
+            let lead = one.behind.mean - first.map_or(0.0, |first| first.behind.mean);
+            format!("{} ({lead:.3} ± {:.3})", one.family.spec(), one.behind.error)
         });
         vec![
             name.clone(),
@@ -128,12 +127,12 @@ fn columns_table(found: &ColumnTypes, names: &[String]) -> (Vec<String>, Vec<Vec
 }
 
 /// The families of columns for the terminal.
-pub(crate) fn columns_text(found: &ColumnTypes, names: &[String], input: &Input) -> String {
+pub(crate) fn columns_text(found: &TableFamilies, names: &[String], input: &Input) -> String {
     let (head, rows) = columns_table(found, names);
     let fit = &found.fit;
     format!(
-        "{}, {} causes\n\n{}\n\nhidden value: log-probability (log-density) of a value that training did not see, in nats, \
-         given the other columns.\nThe whole model: {:.4} nats a hidden value, log-likelihood {:.3} a row, BIC {:.1}.",
+        "{}, {} causes\n\n{}\n\nheld-out value: log-probability (log-density) of a value that training did not see, in nats, \
+         given the other columns.\nThe complete model: {:.4} nats a held-out value, log-likelihood {:.3} a row, BIC {:.1}.",
         input.words(),
         fit.model.h(),
         aligned(&head, &rows, &[0, 1, 2, 4, 5]),
@@ -152,8 +151,8 @@ pub(crate) fn ranking_page(ranking: &Ranking, input: &Input, path: &Path) -> Res
         summary: vec![
             ("data".into(), format!("{}, {}", input.words(), ranking.kind.words())),
             ("result".into(), ranking.sentence()),
-            ("causes".into(), ranking.h.to_string()),
-            ("hidden values".into(), ranking.entries.to_string()),
+            ("causes".into(), ranking.causes.to_string()),
+            ("held-out values".into(), ranking.entries.to_string()),
         ],
         tables: vec![
             ReportTable { title: "Families, the best first".into(), head, rows },
@@ -169,7 +168,7 @@ pub(crate) fn ranking_page(ranking: &Ranking, input: &Input, path: &Path) -> Res
 }
 
 pub(crate) fn columns_page(
-    found: &ColumnTypes,
+    found: &TableFamilies,
     names: &[String],
     input: &Input,
     path: &Path,
@@ -179,12 +178,12 @@ pub(crate) fn columns_page(
     let ranked =
         found.columns.iter().zip(names).filter(|(column, _)| !column.fixed).map(|(column, name)| ReportTable {
             title: name.clone(),
-            head: texts(&["family", "hidden value", "behind", "± error"]),
+            head: texts(&["family", "held-out value", "behind", "± error"]),
             rows: column
-                .tried
+                .trials
                 .iter()
                 .map(|one| {
-                    let numbers = [one.held_out, one.behind.0, one.behind.1].map(|value| format!("{value:.4}"));
+                    let numbers = [one.held_out, one.behind.mean, one.behind.error].map(|value| format!("{value:.4}"));
                     std::iter::once(one.family.spec()).chain(numbers).collect()
                 })
                 .collect(),

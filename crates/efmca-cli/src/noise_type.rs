@@ -2,34 +2,26 @@
 
 use std::path::Path;
 
-use efmca::tasks::noise::{ColumnTypes, Mixed, NoiseType, Ranking};
-use efmca::tasks::select::Select;
-use efmca::{Error, Model};
+use efmca::tasks::noise::{NoiseType, Ranking, TableFamilies, TableNoise};
+use efmca::{Causes, Error, Model};
 use efmca_io::{ModelFile, check_place, write_model_file};
 use serde_json::{Value, json};
 
 use crate::clean::set_threads;
 use crate::failure::Failure;
 use crate::input::{Content, Input};
-use crate::noise_args::{ColumnsArg, NoiseTypeArgs, WorkArgs};
+use crate::noise_args::{ColumnsArg, NoiseTypeArgs};
 use crate::noise_report::{columns_page, columns_text, ranking_page, ranking_text};
 use crate::progress::Watch;
 use crate::show::Screen;
-
-/// Causes where nothing is said: of images and sounds, and of tables.
-const CAUSES: (usize, usize) = (32, 8);
-/// Rows for each cause, at the least, where nothing is said.
-const ROWS: usize = 20;
 
 pub(crate) fn run(args: &NoiseTypeArgs) -> Result<(), Failure> {
     set_threads(args.work.threads)?;
     check_outputs(&[args.work.report.as_deref(), args.save_model.as_deref()], args.work.force)?;
     let input = Input::read(&args.input)?;
     let mut watch = Watch::new(args.work.log_format);
-    let found = match each_column(args, &input)? {
-        true => columns(args, &input, &mut watch),
-        false => ranking(args, &input, &mut watch),
-    };
+    let found =
+        if each_column(args, &input)? { columns(args, &input, &mut watch) } else { ranking(args, &input, &mut watch) };
     watch.finish();
     let found = found?;
     let mut screen = Screen::new();
@@ -60,7 +52,7 @@ pub(crate) fn run(args: &NoiseTypeArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What is shown and kept.
+/// The result as it is shown and kept.
 struct Found {
     text: String,
     json: Value,
@@ -88,44 +80,29 @@ fn each_column(args: &NoiseTypeArgs, input: &Input) -> Result<bool, Failure> {
     Ok(each)
 }
 
-fn settings(args: &NoiseTypeArgs, h: usize) -> NoiseType {
-    let work = &args.work;
-    let settings =
-        NoiseType::new(h).restarts(args.restarts).iterations(work.iterations).hidden(work.hidden).seed(work.seed);
-    if args.families.is_empty() { settings } else { settings.families(args.families.iter().cloned()) }
+/// The number of causes that was asked for.
+fn causes(args: &NoiseTypeArgs) -> Result<Causes, Failure> {
+    args.components.as_deref().map_or(Ok(Causes::Suitable), causes_of)
 }
 
-/// The number of causes that was asked for; `None` for `auto`.
-pub(crate) fn components(text: Option<&str>, input: &Input) -> Result<Option<usize>, Failure> {
-    match text {
-        Some("auto") => Ok(None),
-        Some(text) => match text.parse::<usize>() {
-            Ok(number) if number > 0 => Ok(Some(number)),
-            _ => Err(Failure::input(format!("--components {text}: give a number of causes, or auto"))),
-        },
-        None => Ok(Some(match &input.content {
-            Content::Table { values, .. } => CAUSES.1.min(values.nrows() / ROWS).max(1),
-            _ => CAUSES.0,
-        })),
-    }
+/// The number of causes that `--components` gives.
+pub(crate) fn causes_of(text: &str) -> Result<Causes, Failure> {
+    text.parse().map_err(|error| match error {
+        Error::Setting { requirement, .. } => Failure::input(format!("--components {text}: {requirement}")),
+        other => Failure::input(other),
+    })
 }
 
 /// One family for all values.
 fn ranking(args: &NoiseTypeArgs, input: &Input, watch: &mut Watch) -> Result<Found, Failure> {
-    let asked = components(args.components.as_deref(), input)?;
-    let first = asked.map_or_else(|| components(None, input), |asked| Ok(Some(asked)))?.unwrap_or(1);
-    let located = |error: Error| located(error, input, &args.input.input);
-    let mut ranking =
-        settings(args, first).run_observed(input.source(), &mut |step| watch.see(step)).map_err(located)?;
-    if asked.is_none() && !watch.stopped() {
-        let family = ranking.best().family.clone();
-        let select = choose(Select::new(family), &args.work);
-        let choice = select.run_observed(input.source(), &mut |step| watch.see(step)).map_err(located)?;
-        let h = choice.best().h;
-        if h != first && !watch.stopped() {
-            ranking = settings(args, h).run_observed(input.source(), &mut |step| watch.see(step)).map_err(located)?;
-        }
+    let work = &args.work;
+    let mut noise = NoiseType::new().causes(causes(args)?).restarts(args.restarts).iterations(work.iterations);
+    noise = noise.held_out(work.hidden).seed(work.seed);
+    if !args.families.is_empty() {
+        noise = noise.families(&args.families);
     }
+    let ranking = noise.run_observed(input.source(), &mut |step| watch.see(step));
+    let ranking = ranking.map_err(|error| located(error, input, &args.input.input))?;
     let model = ranking.best().model.clone();
     let page = ranking_page(&ranking, input, &args.input.input)?;
     Ok(Found { text: ranking_text(&ranking, input), json: ranking_json(&ranking), page, model })
@@ -136,24 +113,15 @@ fn columns(args: &NoiseTypeArgs, input: &Input, watch: &mut Watch) -> Result<Fou
     let Content::Table { values, names, .. } = &input.content else {
         return Err(Failure::input("only tables have columns"));
     };
-    let located = |error: Error| located(error, input, &args.input.input);
-    let asked = components(args.components.as_deref(), input)?;
-    let first = asked.map_or_else(|| components(None, input), |asked| Ok(Some(asked)))?.unwrap_or(1);
-    let mixed = |h: usize| -> Result<Mixed, Failure> {
-        args.family.iter().try_fold(Mixed::new(settings(args, h)), |mixed, text| {
-            let (column, spec) = fixed(text, names)?;
-            Ok(mixed.fix(column, spec))
-        })
-    };
-    let mut found = mixed(first)?.run_observed(values.view(), &mut |step| watch.see(step)).map_err(located)?;
-    if asked.is_none() && !watch.stopped() {
-        let families = found.columns.iter().map(|column| column.family.clone()).collect();
-        let select = choose(Select::with_families(families), &args.work);
-        let h = select.run_observed(input.source(), &mut |step| watch.see(step)).map_err(located)?.best().h;
-        if h != first && !watch.stopped() {
-            found = mixed(h)?.run_observed(values.view(), &mut |step| watch.see(step)).map_err(located)?;
-        }
+    let work = &args.work;
+    let mut noise = TableNoise::new().causes(causes(args)?).iterations(work.iterations);
+    noise = noise.held_out(work.hidden).seed(work.seed);
+    for text in &args.family {
+        let (column, spec) = fixed(text, names)?;
+        noise = noise.fix(column, spec);
     }
+    let found = noise.run_observed(values.view(), &mut |step| watch.see(step));
+    let found = found.map_err(|error| located(error, input, &args.input.input))?;
     let page = columns_page(&found, names, input, &args.input.input)?;
     let model = found.fit.model.clone();
     Ok(Found { text: columns_text(&found, names, input), json: columns_json(&found, names), page, model })
@@ -162,7 +130,7 @@ fn columns(args: &NoiseTypeArgs, input: &Input, watch: &mut Watch) -> Result<Fou
 /// A column and its family, from `COLUMN=FAMILY`.
 pub(crate) fn fixed(text: &str, names: &[String]) -> Result<(usize, String), Failure> {
     let Some((column, spec)) = text.split_once('=') else {
-        return Err(Failure::input(format!("--family {text}: write COLUMN=FAMILY, as age=poisson")));
+        return Err(Failure::input(format!("--family {text}: write COLUMN=FAMILY, such as age=poisson")));
     };
     let by_name = names.iter().position(|name| name == column.trim());
     let by_number = column.trim().parse::<usize>().ok().filter(|number| (1..=names.len()).contains(number));
@@ -173,10 +141,6 @@ pub(crate) fn fixed(text: &str, names: &[String]) -> Result<(usize, String), Fai
             names.join(", ")
         ))),
     }
-}
-
-pub(crate) fn choose(select: Select, work: &WorkArgs) -> Select {
-    select.iterations(work.iterations).hidden(work.hidden).seed(work.seed)
 }
 
 /// What is wrong with the data, with the column's name.
@@ -221,8 +185,8 @@ fn ranking_json(ranking: &Ranking) -> Value {
             json!({
                 "family": one.family.spec(),
                 "held_out": one.held_out,
-                "behind": one.behind,
-                "standard_error": one.error,
+                "behind": one.behind.mean,
+                "standard_error": one.behind.error,
                 "tied": one.tied,
                 "spread_over_starts": one.spread,
                 "trainings": one.trainings,
@@ -238,28 +202,28 @@ fn ranking_json(ranking: &Ranking) -> Value {
         "best": ranking.best().family.spec(),
         "sentence": ranking.sentence(),
         "values": ranking.kind.words(),
-        "components": ranking.h,
+        "components": ranking.causes,
         "hidden_entries": ranking.entries,
         "ranking": ranked,
         "not_possible": refused,
     })
 }
 
-fn columns_json(found: &ColumnTypes, names: &[String]) -> Value {
+fn columns_json(found: &TableFamilies, names: &[String]) -> Value {
     let columns: Vec<Value> = found
         .columns
         .iter()
         .zip(names)
         .map(|(column, name)| {
             let tried: Vec<Value> = column
-                .tried
+                .trials
                 .iter()
                 .map(|one| {
                     json!({
                         "family": one.family.spec(),
                         "held_out": one.held_out,
-                        "behind": one.behind.0,
-                        "standard_error": one.behind.1,
+                        "behind": one.behind.mean,
+                        "standard_error": one.behind.error,
                         "tied": one.tied,
                     })
                 })

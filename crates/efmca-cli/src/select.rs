@@ -2,8 +2,8 @@
 
 use efmca::Error;
 use efmca::family::{SharedFamily, family};
-use efmca::tasks::noise::{Mixed, NoiseType};
-use efmca::tasks::select::{Choice, Select};
+use efmca::tasks::noise::{NoiseType, TableNoise};
+use efmca::tasks::select::{CauseChoice, CauseSearch};
 use efmca_io::write_atomically;
 use efmca_view::{Figure, Line, Points, Report, ReportTable, ViewError};
 use serde_json::json;
@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::input::{Content, Input};
 use crate::noise_args::SelectArgs;
 use crate::noise_report::{aligned, name};
-use crate::noise_type::{check_outputs, choose, components, fixed, located, remarks};
+use crate::noise_type::{check_outputs, fixed, located, remarks};
 use crate::progress::Watch;
 use crate::show::Screen;
 
@@ -23,9 +23,10 @@ pub(crate) fn run(args: &SelectArgs) -> Result<(), Failure> {
     let input = Input::read(&args.input)?;
     let mut watch = Watch::new(args.work.log_format);
     let choice = families(args, &input, &mut watch).and_then(|families| {
-        let select = choose(Select::with_families(families.clone()), &args.work).restarts(args.restarts);
-        let select = select.causes(args.components.iter().copied());
-        let choice = select.run_observed(input.source(), &mut |step| watch.see(step));
+        let search = CauseSearch::with_families(&families).causes(args.components.iter().copied());
+        let search = search.iterations(args.work.iterations).held_out(args.work.hidden);
+        let search = search.seed(args.work.seed).restarts(args.restarts);
+        let choice = search.run_observed(input.source(), &mut |step| watch.see(step));
         Ok((families, choice.map_err(|error| located(error, &input, &args.input.input))?))
     });
     watch.finish();
@@ -45,7 +46,7 @@ pub(crate) fn run(args: &SelectArgs) -> Result<(), Failure> {
                 ("result".into(), sentence(&choice)),
             ],
             tables: vec![ReportTable { title: "Numbers of causes".into(), head: head.clone(), rows: rows.clone() }],
-            figures: vec![("Hidden values and BIC".into(), svg)],
+            figures: vec![("Held-out values and BIC".into(), svg)],
             ..Report::default()
         };
         page.write(path, args.work.force).map_err(Failure::work)?;
@@ -55,7 +56,12 @@ pub(crate) fn run(args: &SelectArgs) -> Result<(), Failure> {
         return Ok(screen.say(&as_json(&choice, &specs).to_string())?);
     }
     remarks(&mut screen, &input, &args.input.input)?;
-    screen.say(&format!("{}, {} hidden values\n\n{}\n", input.words(), choice.entries, aligned(&head, &rows, &[5])))?;
+    screen.say(&format!(
+        "{}, {} held-out values\n\n{}\n",
+        input.words(),
+        choice.entries,
+        aligned(&head, &rows, &[5])
+    ))?;
     screen.say(&sentence(&choice))?;
     if watch.stopped() {
         screen.say("stopped early: this is the result so far")?;
@@ -76,7 +82,7 @@ fn families(args: &SelectArgs, input: &Input, watch: &mut Watch) -> Result<Vec<S
         }),
         _ => false,
     };
-    let settings = NoiseType::new(components(None, input)?.unwrap_or(1)).seed(args.work.seed);
+    let noise = NoiseType::new().seed(args.work.seed);
     if let [spec] = &args.family[..]
         && !named(spec)
     {
@@ -86,25 +92,27 @@ fn families(args: &SelectArgs, input: &Input, watch: &mut Watch) -> Result<Vec<S
         if !args.family.is_empty() {
             return Err(Failure::input("give one --family for an image or a sound"));
         }
-        let ranking = settings.run_observed(input.source(), &mut |step| watch.see(step)).map_err(located)?;
+        let ranking = noise.run_observed(input.source(), &mut |step| watch.see(step)).map_err(located)?;
         return Ok(vec![ranking.best().family.clone()]);
     };
     if args.family.is_empty() && !text {
-        let ranking = settings.run_observed(input.source(), &mut |step| watch.see(step)).map_err(located)?;
+        let ranking = noise.run_observed(input.source(), &mut |step| watch.see(step)).map_err(located)?;
         return Ok(vec![ranking.best().family.clone()]);
     }
-    let mixed = args.family.iter().try_fold(Mixed::new(settings), |mixed, text| {
+    let mut noise = TableNoise::new().seed(args.work.seed);
+    for text in &args.family {
         let (column, spec) = fixed(text, names)?;
-        Ok::<Mixed, Failure>(mixed.fix(column, spec))
-    })?;
-    let found = mixed.run_observed(values.view(), &mut |step| watch.see(step)).map_err(located)?;
-    Ok(found.columns.into_iter().map(|column| column.family).collect())
+        noise = noise.fix(column, spec);
+    }
+    let found = noise.run_observed(values.view(), &mut |step| watch.see(step)).map_err(located)?;
+    Ok(found.families())
 }
 
-fn table(choice: &Choice) -> (Vec<String>, Vec<Vec<String>>) {
-    let head = ["causes", "hidden value", "behind ± error", "bound a row", "BIC a row", ""].map(str::to_owned).to_vec();
+fn table(choice: &CauseChoice) -> (Vec<String>, Vec<Vec<String>>) {
+    let head =
+        ["causes", "held-out value", "behind ± error", "bound a row", "BIC a row", ""].map(str::to_owned).to_vec();
     let by_bic = choice.best_by_bic();
-    let rows = choice.tried.iter().enumerate().map(|(index, one)| {
+    let rows = choice.trials.iter().enumerate().map(|(index, one)| {
         let mut marks = Vec::new();
         if index == choice.chosen {
             marks.push("chosen");
@@ -115,7 +123,7 @@ fn table(choice: &Choice) -> (Vec<String>, Vec<Vec<String>>) {
         vec![
             one.h.to_string(),
             format!("{:.4}", one.held_out),
-            format!("{:.4} ± {:.4}", one.behind.0, one.behind.1),
+            format!("{:.4} ± {:.4}", one.behind.mean, one.behind.error),
             format!("{:.3}", one.bound),
             format!("{:.3}", one.bic),
             marks.join(", "),
@@ -124,41 +132,40 @@ fn table(choice: &Choice) -> (Vec<String>, Vec<Vec<String>>) {
     (head, rows.collect())
 }
 
-fn sentence(choice: &Choice) -> String {
+fn sentence(choice: &CauseChoice) -> String {
     let (best, by_bic) = (choice.best().h, choice.best_by_bic());
-    let others = match by_bic == best {
-        true => "the Bayesian information criterion agrees".to_owned(),
-        false => format!("the Bayesian information criterion would take {by_bic}"),
+    let others = if by_bic == best {
+        "the Bayesian information criterion agrees".to_owned()
+    } else {
+        format!("the Bayesian information criterion would take {by_bic}")
     };
-    let largest = choice.tried.last().map_or(0, |one| one.h);
-    let more =
-        if best == largest && choice.tried.len() > 1 { "; it is the largest that was tried, so try more" } else { "" };
-    format!("{best} causes: the fewest that foretell hidden values as well as any; {others}{more}.")
+    let more = if choice.is_at_the_end() { "; it is the largest that was tried, so try more" } else { "" };
+    format!("{best} causes: the fewest that predict held-out values as well as any; {others}{more}.")
 }
 
-/// Hidden values over the number of causes.
-fn curve(choice: &Choice) -> Result<String, ViewError> {
-    let points = || choice.tried.iter().map(|one| (one.h as f64, one.held_out));
+/// Scores of held-out values over the number of causes.
+fn curve(choice: &CauseChoice) -> Result<String, ViewError> {
+    let points = || choice.trials.iter().map(|one| (one.h as f64, one.held_out));
     let best = choice.best();
     Figure::new("")
         .x_label("causes")
-        .y_label("log-probability of a hidden value")
+        .y_label("log-probability of a held-out value")
         .line(Line::new(points()))
         .points(Points::new(points()))
         .points(Points::new([(best.h as f64, best.held_out)]).radius(6.0).label("chosen"))
         .to_svg(720, 380)
 }
 
-fn as_json(choice: &Choice, families: &[String]) -> serde_json::Value {
+fn as_json(choice: &CauseChoice, families: &[String]) -> serde_json::Value {
     let tried: Vec<serde_json::Value> = choice
-        .tried
+        .trials
         .iter()
         .map(|one| {
             json!({
                 "components": one.h,
                 "held_out": one.held_out,
-                "behind": one.behind.0,
-                "standard_error": one.behind.1,
+                "behind": one.behind.mean,
+                "standard_error": one.behind.error,
                 "bound_per_row": one.bound,
                 "bic_per_row": one.bic,
                 "parameters": one.parameters,

@@ -1,10 +1,9 @@
-//! `efmca learn` as a user runs it; `learn_survives.rs` has runs that are ended and gone on with.
+//! `efmca learn` as a user runs it; `learn_survives.rs` has runs that are interrupted and resumed.
 
 use std::path::Path;
 use std::process::{Command, Output};
 
 use assert_cmd::cargo::cargo_bin;
-use efmca::family::family;
 use efmca::model::Data;
 use efmca::tasks::learn::FeatureLearner;
 use efmca_io::image_file::{WriteOptions, write};
@@ -151,7 +150,7 @@ fn an_earlier_run_is_only_replaced_with_force() {
 }
 
 #[test]
-fn a_run_is_only_gone_on_with_as_it_was_started() {
+fn a_run_is_only_resumed_as_it_was_started() {
     let folder = folder();
     let path = folder.path();
     save(path, "other.png", &scene(30, 26, 1).mapv(|value| 220.0 - value), "u8");
@@ -167,27 +166,29 @@ fn a_run_is_only_gone_on_with_as_it_was_started() {
     resumed("grey.png", &["--family", "poisson", "--whiten", "none"], &["--whiten 0.95", "now it is none"]);
     resumed("other.png", &[], &["other values"]);
     resumed("grey.png", &["--patches", "100"], &["--patches 200", "now it is 100"]);
-    resumed("grey.png", &["--patch", "5x4"], &["--patch 6x6x1", "now it is 5x4x1"]);
+    resumed("grey.png", &["--patch", "5x4"], &["--patch 6x6,", "now it is 5x4"]);
     resumed("grey.png", &["--whiten", "0.9"], &["--whiten 0.95", "now it is 0.9"]);
     resumed("grey.png", &["--transform", "log"], &["--transform none", "now it is log"]);
-    resumed("grey.png", &["--normalise"], &["--normalise not given", "now it is given"]);
+    save(path, "colour.png", &scene(30, 26, 3), "u8");
+    resumed("colour.png", &[], &["1 channels", "there are 3"]);
+    resumed("grey.png", &["--normalise"], &["without --normalise", "now it is with it"]);
     save(path, "rows.npy", &scene(60, 4, 1), "f64");
-    resumed("rows.npy", &["--rows"], &["--rows not given", "now it is given"]);
+    resumed("rows.npy", &["--rows"], &["without --rows", "now it is with it"]);
 
     let checkpoint = path.join("out/checkpoint.safetensors");
-    let whole = std::fs::read(&checkpoint).unwrap();
+    let complete = std::fs::read(&checkpoint).unwrap();
     let damaged = |bytes: &[u8]| {
         std::fs::write(&checkpoint, bytes).unwrap();
         resumed("grey.png", &[], &["checkpoint.safetensors", "start a new run"]);
     };
-    damaged(&whole[..whole.len() / 2]);
+    damaged(&complete[..complete.len() / 2]);
     damaged(&[]);
-    for at in [3, 100, whole.len() / 2, whole.len() - 1] {
-        let mut flipped = whole.clone();
+    for at in [3, 100, complete.len() / 2, complete.len() - 1] {
+        let mut flipped = complete.clone();
         flipped[at] ^= 1;
         damaged(&flipped);
     }
-    std::fs::write(&checkpoint, &whole).unwrap();
+    std::fs::write(&checkpoint, &complete).unwrap();
     learns(path, &["grey.png", "--resume"]);
     assert!(bytes(path, "out/model.safetensors") == first);
 }
@@ -202,12 +203,11 @@ fn rows_of_a_file_give_the_model_that_the_library_gives() {
     assert!(said.contains("300 rows of 12 values"), "{said}");
     assert!(!path.join("out/means.png").exists(), "rows are no pictures");
 
-    let mut learner = FeatureLearner::new(family("bernoulli").unwrap(), 5);
-    (learner.iterations, learner.states) = (4, 6);
+    let learner = FeatureLearner::new("bernoulli", 5).iterations(4).states(6);
     let mapped = MappedRows::open(&path.join("bits.npy")).unwrap();
     let in_memory = bits.into_shape_with_order((300, 12)).unwrap();
     for rows in [&mapped as &dyn Data, &in_memory] {
-        let fit = learner.em(300).run_observed(rows, &mut |_| std::ops::ControlFlow::Continue(())).unwrap();
+        let fit = learner.run(rows).unwrap();
         write_model_file(&path.join("expected"), &ModelFile::from(fit.model)).unwrap();
         assert!(bytes(path, "out/model.safetensors") == bytes(path, "expected"));
     }
@@ -229,14 +229,18 @@ fn rows_can_be_pixels_and_whitened() {
     refused(path, &["rows.npy", "rows.npy", "--rows"], &["one NPY file", "numpy.concatenate"]);
     refused(path, &["rows.npy", "--rows", "--missing", "3"], &["--missing"]);
     refused(path, &["rows.npy", "--rows", "--patches", "30"], &["--rows", "--patches"]);
-    refused(path, &["rows.npy", "--rows", "--family", "bernoulli"], &["rows.npy", "row 0", "`bernoulli`"]);
+    refused(
+        path,
+        &["rows.npy", "--rows", "--family", "bernoulli"],
+        &["rows.npy", "row 1, column 1", "`bernoulli`", "--family"],
+    );
     let mut holes = scene(300, 12, 1);
     holes[[0, 7, 3, 0]] = f64::NAN;
     save(path, "holes.npy", &holes, "f64");
-    refused(path, &["holes.npy", "--rows"], &["holes.npy", "row 7", "--whiten none"]);
+    refused(path, &["holes.npy", "--rows"], &["holes.npy", "row 8, column 4", "--whiten none"]);
     learns(path, &["holes.npy", "--rows", "--whiten", "none", "--out-dir", "holes"]);
     save(path, "one.npy", &scene(1, 12, 1), "f64");
-    refused(path, &["one.npy", "--rows"], &["one.npy", "one row only", "--whiten none"]);
+    refused(path, &["one.npy", "--rows"], &["one.npy", "only one row", "--whiten none"]);
 }
 
 #[test]
@@ -284,7 +288,7 @@ fn images_may_differ_where_it_makes_sense() {
     assert!(learns(path, &["colour.png", "--out-dir", "colour"]).contains("in 3 channels"));
     let patch = read_model_file(&path.join("colour/model.safetensors")).unwrap().patch;
     assert_eq!(patch, Some([6, 6, 3]));
-    refused(path, &["grey.png", "colour.png"], &["colour.png", "is 3", "grey.png", "is 1", "apart"]);
+    refused(path, &["grey.png", "colour.png"], &["colour.png", "is 3", "grey.png", "is 1", "separately"]);
     save(path, "small.png", &scene(30, 5, 1), "u8");
     refused(path, &["grey.png", "small.png"], &["small.png", "30 x 5", "6 x 6", "--patch 5"]);
     refused(path, &["grey.png", "--patch", "27"], &["grey.png", "30 x 26", "27 x 27", "--patch 26"]);
@@ -321,7 +325,7 @@ fn values_that_do_not_fit_are_named_with_their_pixel() {
     save(path, "nothing.npy", &Array4::from_elem((1, 30, 26, 1), f64::NAN), "f64");
     refused(path, &["nothing.npy"], &["missing pixels", "--patch", "--whiten none"]);
     refused(path, &["nothing.npy", "--whiten", "none"], &["always missing", "other images"]);
-    refused(path, &["grey.png", "--patches", "1"], &["one patch of 6 x 6 pixels", "--patches", "--whiten none"]);
+    refused(path, &["grey.png", "--patches", "1"], &["only one patch of 6 x 6 pixels", "--patches", "--whiten none"]);
 }
 
 #[test]
@@ -348,7 +352,7 @@ fn options_that_make_no_sense_are_refused_before_images_are_read() {
         option("--pseudo-rows", value, &["0.0005"]);
     }
     for value in ["2", "-1", "0", "NaN", "much"] {
-        option("--whiten", value, &["as 0.95, or none"]);
+        option("--whiten", value, &["such as 0.95, or none"]);
     }
     for value in ["0,1", "0.5,0.1", "0.3", "NaN,NaN"] {
         option("--pi-start", value, &["0.1,0.5"]);
@@ -357,6 +361,9 @@ fn options_that_make_no_sense_are_refused_before_images_are_read() {
     option("--threads", "100000", &["up to 4096"]);
     option("--family", "gausian", &["did you mean `gaussian`"]);
     refused(path, &["none.png", "--family", "poisson", "--whiten", "0.9"], &["--whiten", "`poisson`"]);
+    refused(path, &["none.npy", "--rows", "--transform", "log"], &["--rows", "--transform"]);
+    refused(path, &["none.npy", "other.npy", "--rows"], &["--rows", "one NPY file"]);
+    refused(path, &["none.npy", "--rows", "--whiten", "2"], &["--whiten 2", "at most 1"]);
     refused(path, &["none.png"], &["none.png"]);
     assert_eq!(std::fs::read_dir(path).unwrap().count(), 0, "nothing was written");
 }

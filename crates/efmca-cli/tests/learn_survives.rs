@@ -1,4 +1,4 @@
-//! Runs of `efmca learn` that are ended, gone on with, or meet a disk that does not do what it should.
+//! Runs of `efmca learn` that are interrupted and resumed, or meet a disk that does not do what it should.
 #![cfg(unix)]
 
 use std::collections::BTreeSet;
@@ -35,7 +35,7 @@ const ITERATIONS: usize = 25;
 const FEW: usize = 5;
 /// About as long as writing a checkpoint takes.
 const WRITING: Duration = Duration::from_millis(3);
-/// A run that waits longer than this for something does not go on any more.
+/// A run that waits longer than this for something hangs.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 fn text(bytes: &[u8]) -> String {
@@ -125,7 +125,7 @@ fn model(folder: &Path, out: &str) -> Vec<u8> {
     std::fs::read(folder.join(out).join("model.safetensors")).unwrap()
 }
 
-/// Iterations of the checkpoint, which can be read if it is there.
+/// Iterations of the checkpoint, which can be read if it exists.
 fn iterations_done(folder: &Path, out: &str) -> Option<usize> {
     let path = folder.join(out).join("checkpoint.safetensors");
     path.exists().then(|| read_checkpoint(&path).unwrap().0.history.len())
@@ -150,9 +150,10 @@ fn a_run_that_is_killed_twenty_times_ends_as_one_that_is_not() {
     let folder = folder_with_images();
     let path = folder.path();
     // one run that is left alone, and how long its parts take
-    let (checkpoint, model_file) = (path.join("whole/checkpoint.safetensors"), path.join("whole/model.safetensors"));
+    let (checkpoint, model_file) =
+        (path.join("complete/checkpoint.safetensors"), path.join("complete/model.safetensors"));
     let start = Instant::now();
-    let mut child = started(path, "whole", ITERATIONS, &["--resume"]);
+    let mut child = started(path, "complete", ITERATIONS, &["--resume"]);
     assert!(watched(&mut child, || checkpoint.exists()));
     let start_up = start.elapsed();
     assert!(watched(&mut child, || model_file.exists()));
@@ -160,8 +161,8 @@ fn a_run_that_is_killed_twenty_times_ends_as_one_that_is_not() {
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));
     let pictures = start.elapsed() - start_up - training;
-    let (whole, files) = (model(path, "whole"), names(&path.join("whole")));
-    assert_eq!(iterations_done(path, "whole"), Some(ITERATIONS));
+    let (complete, files) = (model(path, "complete"), names(&path.join("complete")));
+    assert_eq!(iterations_done(path, "complete"), Some(ITERATIONS));
 
     let moments = [S, T, C, S, C, T, C, S, T, C, T, S, C, T, P, S, P, P, P, P];
     let mut numbers = Numbers(3);
@@ -208,7 +209,7 @@ fn a_run_that_is_killed_twenty_times_ends_as_one_that_is_not() {
             }
             _ => {
                 assert!(status.success(), "{status}");
-                assert!(model(path, &out) == whole, "run {lives} has another model");
+                assert!(model(path, &out) == complete, "run {lives} has another model");
                 // there is nothing left to train in this folder
                 if moments[kills] != P {
                     (round, done) = (round + 1, None);
@@ -216,16 +217,16 @@ fn a_run_that_is_killed_twenty_times_ends_as_one_that_is_not() {
             }
         }
     }
-    assert!(resumed >= 3, "only {resumed} runs went on with what one before them had left");
+    assert!(resumed >= 3, "only {resumed} runs resumed what one before them had left");
     let out = format!("killed{round}");
     let output = run(path, &out, ITERATIONS, &["--resume"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
-    assert!(model(path, &out) == whole, "the model is another one");
+    assert!(model(path, &out) == complete, "the model is another one");
     assert_eq!(names(&path.join(&out)), files, "other files than those of a run that was left alone");
 }
 
 #[test]
-fn ctrl_c_finishes_the_step_and_the_run_can_be_gone_on_with() {
+fn ctrl_c_finishes_the_step_and_the_run_can_be_resumed() {
     let folder = folder_with_images();
     let path = folder.path();
     let mut child = started(path, "stopped", ITERATIONS, &[]);
@@ -236,7 +237,7 @@ fn ctrl_c_finishes_the_step_and_the_run_can_be_gone_on_with() {
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert!(text(&output.stderr).contains("stopping after this step"), "{}", text(&output.stderr));
-    assert!(text(&output.stdout).contains("--resume goes on from there"), "{}", text(&output.stdout));
+    assert!(text(&output.stdout).contains("--resume continues from there"), "{}", text(&output.stdout));
     let done = iterations_done(path, "stopped").unwrap();
     assert!(done < ITERATIONS, "it was not stopped");
     assert!(text(&output.stdout).contains(&format!("stopped after iteration {done}:")), "{}", text(&output.stdout));
@@ -244,21 +245,21 @@ fn ctrl_c_finishes_the_step_and_the_run_can_be_gone_on_with() {
 
     let output = run(path, "stopped", ITERATIONS, &["--resume"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
-    assert!(text(&output.stdout).contains(&format!("going on after iteration {done}")), "{}", text(&output.stdout));
-    assert!(run(path, "whole", ITERATIONS, &[]).status.success());
-    assert!(model(path, "stopped") == model(path, "whole"));
+    assert!(text(&output.stdout).contains(&format!("resuming after iteration {done}")), "{}", text(&output.stdout));
+    assert!(run(path, "complete", ITERATIONS, &[]).status.success());
+    assert!(model(path, "stopped") == model(path, "complete"));
     // a run that has ended stays as it is
     let output = run(path, "stopped", ITERATIONS, &["--resume"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert!(text(&output.stdout).contains("all 25 iterations are done"), "{}", text(&output.stdout));
-    assert!(model(path, "stopped") == model(path, "whole"));
+    assert!(model(path, "stopped") == model(path, "complete"));
 }
 
 #[test]
 fn a_checkpoint_that_cannot_be_written_does_not_end_the_run() {
     let folder = folder_with_images();
     let path = folder.path();
-    assert!(run(path, "whole", FEW, &[]).status.success());
+    assert!(run(path, "complete", FEW, &[]).status.success());
     // a folder is where the bytes should go
     std::fs::create_dir_all(path.join("blocked/checkpoint.safetensors.part")).unwrap();
     let output = run(path, "blocked", FEW, &[]);
@@ -267,7 +268,7 @@ fn a_checkpoint_that_cannot_be_written_does_not_end_the_run() {
     assert_eq!(said.matches("warning: training goes on without this checkpoint").count(), FEW, "{said}");
     assert!(said.contains("blocked/checkpoint.safetensors"), "{said}");
     assert!(!path.join("blocked/checkpoint.safetensors").exists());
-    assert!(model(path, "blocked") == model(path, "whole"));
+    assert!(model(path, "blocked") == model(path, "complete"));
 }
 
 #[test]
@@ -290,8 +291,8 @@ fn a_folder_that_is_lost_for_a_while_does_not_end_the_run() {
     let mut rest = String::new();
     lines.read_to_string(&mut rest).unwrap();
     assert!(child.wait().unwrap().success(), "{rest}");
-    assert!(run(path, "whole", ITERATIONS, &[]).status.success());
-    assert!(model(path, "lost") == model(path, "whole"));
+    assert!(run(path, "complete", ITERATIONS, &[]).status.success());
+    assert!(model(path, "lost") == model(path, "complete"));
     assert_eq!(iterations_done(path, "lost"), Some(ITERATIONS));
 }
 

@@ -149,7 +149,7 @@ fn the_number_of_causes_is_selected() {
     write_table(&folder.path().join("bars.csv"), &names(9), y.view(), false).unwrap();
     let arguments = ["select", "bars.csv", "--family", "poisson", "--components", "2,6,9"];
     let shown = succeeds(folder.path(), &[&arguments[..], &["--curve", "c.svg", "--report", "r.html"]].concat());
-    assert!(shown.contains("6 causes: the fewest that foretell"), "{shown}");
+    assert!(shown.contains("6 causes: the fewest that predict"), "{shown}");
     assert!(std::fs::read_to_string(folder.path().join("c.svg")).unwrap().starts_with("<svg"));
     assert!(std::fs::read_to_string(folder.path().join("r.html")).unwrap().contains("Numbers of causes"));
     let found = json(&succeeds(folder.path(), &[&arguments[..], &["--json"]].concat()));

@@ -247,7 +247,7 @@ fn what_cannot_be_done_is_said_before_the_work() {
     let message = fit(&["--family", "visits=poison"]);
     assert!(message.contains("--family visits=poison") && message.contains("did you mean `poisson`?"), "{message}");
     let message = fit(&["--family", "gamma:q=4"]);
-    assert!(message.contains("gamma:q=4") && message.contains("no known parameter"), "{message}");
+    assert!(message.contains("gamma:q=4") && message.contains("no fixed parameter"), "{message}");
     let message = fit(&["--family", "amount=poisson"]);
     assert!(message.contains("row 1 of the data, column `amount`") && message.contains("whole numbers"), "{message}");
     assert!(message.contains("--family \"amount=FAMILY\""), "{message}");

@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use efmca::em::{Iteration, Snapshot};
+use efmca::em::{Iteration, Settings, Snapshot};
 use efmca::model::{Columns, Tensor};
 use efmca::posterior::Moments;
 use efmca::posterior::truncated::Effort;
@@ -25,7 +25,7 @@ use crate::write::{create_folder_of, hint_for};
 
 /// What the metadata calls itself.
 const FORMAT: &str = "efmca-checkpoint";
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 /// Numbers of each iteration.
 const PER_ITERATION: usize = 7;
 /// The name of the sum over all bytes, which comes last.
@@ -62,7 +62,7 @@ impl<'a> Piece<'a> {
 pub fn write_checkpoint(
     path: &Path,
     state: &Snapshot<'_>,
-    settings: &[(String, String)],
+    settings: &Settings,
     data: Fingerprint,
     note: &Value,
 ) -> Result<(), IoError> {
@@ -84,7 +84,6 @@ pub fn write_checkpoint(
         }
     }
     pieces.extend(state.sets.into_iter().flat_map(sets::packed));
-    let settings: Vec<Value> = settings.iter().map(|(name, value)| json!([name, value])).collect();
     let metadata = json!({
         "format": FORMAT,
         "version": VERSION,
@@ -234,7 +233,11 @@ fn decode(bytes: &[u8]) -> Result<(Checkpoint, Value), String> {
         return Err("it is no checkpoint of efmca".into());
     }
     if metadata["version"] != VERSION {
-        return Err(format!("its version is {}, and only {VERSION} is known; use a newer efmca", metadata["version"]));
+        let then = &metadata["version"];
+        let other = if then.as_u64() < Some(VERSION) { "an older" } else { "a newer" };
+        return Err(format!(
+            "it was written by {other} efmca (version {then} of checkpoints; this one reads {VERSION})"
+        ));
     }
     let file = SafeTensors::deserialize(bytes).map_err(broken)?;
     let (content, sum) = bytes.split_last_chunk::<8>().ok_or("it is cut short")?;
@@ -266,15 +269,13 @@ fn decode(bytes: &[u8]) -> Result<(Checkpoint, Value), String> {
     let data = &metadata["data"];
     let hash = data["hash"].as_str().and_then(|hash| u64::from_str_radix(hash, 16).ok());
     let (n, d) = size(&data["n"]).zip(size(&data["d"])).ok_or("its metadata does not say which data it is of")?;
-    let settings = metadata["settings"].as_array().into_iter().flatten();
-    let settings = settings.filter_map(|pair| Some((pair[0].as_str()?.to_owned(), pair[1].as_str()?.to_owned())));
     let checkpoint = Checkpoint {
         model,
         history,
         sets,
         parts,
         e_steps: metadata["e_steps"].as_u64().ok_or("its metadata does not say how many E-steps were done")?,
-        settings: settings.collect(),
+        settings: metadata["settings"].as_object().cloned().ok_or("its metadata has no settings")?,
         data: Fingerprint { n, d, hash: hash.ok_or("its metadata does not say which data it is of")? },
     };
     Ok((checkpoint, metadata["note"].clone()))

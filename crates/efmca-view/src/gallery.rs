@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use efmca::family::checked_phi;
 use efmca::model::Data;
-use efmca::posterior::Sets;
 use efmca::{Fit, Model};
 use efmca_io::write_atomically;
 use ndarray::{Array2, Array3};
@@ -150,8 +149,9 @@ impl<'a> Gallery<'a> {
     fn encoding(&self, patch: [usize; 3]) -> Result<Option<Drawing>, ViewError> {
         let Some(sets) = &self.fit.sets else { return Ok(None) };
         let model = &self.fit.model;
-        let active_in =
-            |n: usize| -> Vec<usize> { self.order.iter().copied().filter(|h| in_best_state(sets, n, *h)).collect() };
+        let active_in = |n: usize| -> Vec<usize> {
+            self.order.iter().copied().filter(|h| sets.state(n, 0).is_active(*h)).collect()
+        };
         let chosen: Vec<(usize, Vec<usize>)> = (0..sets.n())
             .map(|n| (n, active_in(n)))
             .filter(|(_, active)| ACTIVE.contains(&active.len()))
@@ -209,14 +209,6 @@ impl<'a> Gallery<'a> {
             .collect();
         encodings("How data points are encoded", &views).map(Some)
     }
-}
-
-/// Whether cause `h` is active in the best state of row `n`.
-///
-/// This reads the raw words of the set; `Sets` is going to give out states itself.
-fn in_best_state(sets: &Sets, n: usize, h: usize) -> bool {
-    let state = &sets.row(n)[..sets.words()];
-    state[h / 64] >> (h % 64) & 1 == 1
 }
 
 /// The means, and the other conventional parameters of the family.

@@ -90,7 +90,7 @@ impl Real for f64 {
 
 /// A number with its first and second derivatives with respect to $L$ variables.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Dual<const L: usize> {
+pub(crate) struct Dual<const L: usize> {
     /// The number.
     pub value: f64,
     /// Its gradient.
@@ -101,7 +101,7 @@ pub struct Dual<const L: usize> {
 
 impl<const L: usize> Dual<L> {
     /// The variables themselves, at the point `x`.
-    pub fn variables(x: &[f64; L]) -> [Dual<L>; L] {
+    pub(crate) fn variables(x: &[f64; L]) -> [Dual<L>; L] {
         std::array::from_fn(|i| {
             let mut variable = Dual::constant(x[i]);
             variable.gradient[i] = 1.0;

@@ -1,4 +1,6 @@
-//! What can go wrong, said so that the reader knows what to do about it.
+//! Errors that say what is wrong, where, and what to do about it.
+//!
+//! Fields count rows and columns from zero, as arrays do; messages count them from one, as people do.
 
 use std::fmt;
 
@@ -13,8 +15,10 @@ pub type Result<T> = std::result::Result<T, Error>;
 pub enum Error {
     /// A data value that the column's family cannot produce.
     #[error(
-        "row {row}, column {column}: the value {value} is outside the support of `{family}` ({support}); \
-         choose a family that allows it, or mark it as missing with NaN"
+        "row {}, column {}: the value {value} is outside the support of `{family}` ({support}); \
+         choose a family that allows it, or mark it as missing with NaN",
+        row + 1,
+        column + 1
     )]
     OutsideSupport {
         /// Zero-based row of the value.
@@ -31,7 +35,9 @@ pub enum Error {
 
     /// An infinite data value.
     #[error(
-        "row {row}, column {column}: the value is {value}; every value must be finite, and NaN marks a missing one"
+        "row {}, column {}: the value is {value}; every value must be finite, and NaN marks a missing one",
+        row + 1,
+        column + 1
     )]
     NotFinite {
         /// Zero-based row of the value.
@@ -44,8 +50,10 @@ pub enum Error {
 
     /// A data value whose statistics are too large to be added up and squared.
     #[error(
-        "row {row}, column {column}: the value {value} has statistics of `{family}` beyond 1e140, which cannot be summed \
-         safely; rescale the column or mark the value as missing with NaN"
+        "row {}, column {}: the value {value} has statistics of `{family}` beyond 1e140, which cannot be summed \
+         safely; rescale the column or mark the value as missing with NaN",
+        row + 1,
+        column + 1
     )]
     TooExtreme {
         /// Zero-based row of the value.
@@ -58,15 +66,15 @@ pub enum Error {
         family: String,
     },
 
-    /// A run that cannot be gone on with.
+    /// A checkpoint that does not belong to the data or the settings it is resumed with.
     #[error("the run cannot be resumed: {reason}; give what it was started with, or start a new one")]
     Resume {
         /// What does not fit.
         reason: String,
     },
 
-    /// Whoever watched the work ended it before anything was found.
-    #[error("stopped before {what}, so that there is no result")]
+    /// The observer ended the work before there was a result.
+    #[error("stopped before {what}, so there is no result")]
     Stopped {
         /// What there would have been.
         what: String,
@@ -82,7 +90,7 @@ pub enum Error {
     },
 
     /// A column in which every value is missing.
-    #[error("column {column}: every value is missing (NaN), so nothing can be learned about it; drop the column")]
+    #[error("column {}: every value is missing (NaN), so nothing can be learned about it; drop the column", column + 1)]
     EmptyColumn {
         /// Zero-based column.
         column: usize,
@@ -90,8 +98,9 @@ pub enum Error {
 
     /// A column whose scatter is lost in the rounding of its mean.
     #[error(
-        "column {column}: the values scatter so little about {mean} that `{family}` cannot tell how much; \
-         subtract a constant from the column, or drop it if all its values are equal"
+        "column {}: the values scatter so little about {mean} that `{family}` cannot tell how much; \
+         subtract a constant from the column, or drop it if all its values are equal",
+        column + 1
     )]
     TooFarFromZero {
         /// Zero-based column.
@@ -115,7 +124,9 @@ pub enum Error {
 
     /// A row weight that is negative or not finite, or weights that are all zero.
     #[error(
-        "row {row}: the weight is {value}; weights must be finite and not negative, one at least positive, and their sum below 1e100"
+        "row {}: the weight is {value}; weights must be finite and not negative, at least one positive, and their sum \
+         below 1e100",
+        row + 1
     )]
     Weight {
         /// Zero-based row.
@@ -182,8 +193,9 @@ pub enum Error {
 
     /// A row that no state of the model can have produced.
     #[error(
-        "row {row}: its probability is zero under every state of the model; \
-         move W away from the edge of its domain (pseudo_count > 0) or look at the row"
+        "row {}: its probability is zero under every state of the model; \
+         move W away from the edge of its domain (pseudo_count > 0) or look at the row",
+        row + 1
     )]
     ImpossibleRow {
         /// Zero-based row.
@@ -261,6 +273,18 @@ impl fmt::Display for Pixel {
 }
 
 impl Error {
+    /// The same fault where the data that was looked at began `rows` rows later.
+    pub(crate) fn rows_later(mut self, rows: usize) -> Self {
+        match &mut self {
+            Error::OutsideSupport { row, .. }
+            | Error::NotFinite { row, .. }
+            | Error::TooExtreme { row, .. }
+            | Error::ImpossibleRow { row } => *row += rows,
+            _ => {}
+        }
+        self
+    }
+
     /// A [`Error::Setting`] in fewer words.
     pub(crate) fn setting(name: &'static str, value: impl ToString, requirement: impl Into<String>) -> Self {
         Error::Setting { name, value: value.to_string(), requirement: requirement.into() }

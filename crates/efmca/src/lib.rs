@@ -53,20 +53,36 @@
 //! - Nothing here prints, reads files or panics on what it is given; errors say what was wrong, where, and what to do.
 
 pub mod bars;
-pub mod dual;
+mod dual;
 pub mod em;
 mod error;
 pub mod family;
 mod hash;
 pub mod model;
+#[doc = include_str!("paper.md")]
+pub mod paper {}
 pub mod posterior;
-pub mod special;
+mod special;
 pub mod tasks;
 
-pub use em::{Checkpoint, Em, Fingerprint, Fit, Held, Hold, Init, Schedule};
+pub use em::{Checkpoint, Em, Fingerprint, Fit, Held, Hold, Init, Observer, Progress, Schedule, StopReason};
 pub use error::{Error, Pixel, Result};
-pub use model::{Background, Model, Patches, Superposition};
-pub use posterior::Truncation;
+pub use family::{FamilySpec, SharedFamily};
+pub use model::{Background, Data, Inference, Model, Patches, Superposition, Weighted};
+pub use posterior::{Encoding, Truncation};
+pub use tasks::Causes;
+
+/// What the tests and benchmarks of this workspace look at. No promise is made about it.
+#[doc(hidden)]
+pub mod internals {
+    pub use crate::model::{Tables, WinnerOrder};
+    pub use crate::posterior::Exact;
+    pub use crate::posterior::truncated::Kernel;
+    pub mod special {
+        //! Special functions.
+        pub use crate::special::*;
+    }
+}
 
 /// The Rust code of the README and the guides is tested with the documentation.
 #[cfg(doctest)]

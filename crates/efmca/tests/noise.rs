@@ -4,9 +4,9 @@ use std::ops::ControlFlow;
 
 use efmca::em::{Init, StopReason};
 use efmca::family::{SharedFamily, family, from_conventional};
-use efmca::tasks::noise::{Kind, Mixed, NoiseType, Source};
-use efmca::tasks::select::Select;
-use efmca::{Background, Em, Model};
+use efmca::tasks::noise::{Kind, NoiseType, Source, TableFamilies, TableNoise};
+use efmca::tasks::select::CauseSearch;
+use efmca::{Background, Causes, Em, Model};
 use ndarray::{Array2, Array4, array};
 
 /// A model of two causes over eight columns; `strong` and `weak` are conventional parameters.
@@ -26,7 +26,7 @@ fn model(spec: &str, strong: &[f64], weak: &[f64]) -> Model {
 }
 
 fn best(y: &Array2<f64>, families: &[&str]) -> String {
-    let noise = NoiseType::new(2).families(families.iter().copied()).restarts(1).iterations(40);
+    let noise = NoiseType::new().causes(2).families(families.iter().copied()).restarts(1).iterations(40);
     noise.run(Source::Table(y.view())).unwrap().best().family.spec()
 }
 
@@ -50,7 +50,7 @@ fn the_noise_that_made_the_data_is_named() {
 }
 
 #[test]
-fn a_known_parameter_is_found() {
+fn a_fixed_parameter_is_found() {
     let y = model("weibull:k=2.5", &[8.0], &[2.0]).sample(800, 3).y;
     let found = best(&y, &["weibull", "gamma", "log-normal", "exponential"]);
     let k: f64 = found.strip_prefix("weibull:k=").and_then(|k| k.parse().ok()).unwrap_or(f64::NAN);
@@ -60,16 +60,16 @@ fn a_known_parameter_is_found() {
 #[test]
 fn rankings_say_what_they_compare() {
     let y = model("poisson", &[9.0], &[1.0]).sample(500, 4).y;
-    let noise = NoiseType::new(2).restarts(1).iterations(30);
+    let noise = NoiseType::new().causes(2).restarts(1).iterations(30);
     let ranking = noise.run(Source::Table(y.view())).unwrap();
-    assert_eq!(ranking.kind, Kind::Whole);
+    assert_eq!(ranking.kind, Kind::Integer);
     assert_eq!(ranking.best().family.spec(), "poisson", "{}", ranking.sentence());
     assert!(ranking.sentence().starts_with("The noise looks like poisson"));
     // densities were integrated: no probability is above one, and BIC is not comparable
     let gaussian = ranking.ranked.iter().find(|one| one.family.spec() == "gaussian").unwrap();
-    assert!(gaussian.held_out < 0.0 && gaussian.bic.is_none() && gaussian.behind > 0.0);
+    assert!(gaussian.held_out < 0.0 && gaussian.bic.is_none() && gaussian.behind.mean > 0.0);
     assert!(ranking.refused.iter().any(|refusal| refusal.family == "gamma" && refusal.reason.contains("value 0")));
-    // what is right after the first is behind it, and nothing is ranked before what foretells better, ties aside
+    // what is right after the first is behind it, and nothing is ranked before what predicts better, ties aside
     for pair in ranking.ranked.windows(2) {
         assert!(pair[1].tied || pair[0].held_out >= pair[1].held_out);
     }
@@ -83,7 +83,7 @@ fn a_rescaling_costs_a_density_its_logarithm() {
     let y = model("gamma", &[9.0, 2.0], &[2.0, 3.0]).sample(400, 5).y;
     let scaled = y.mapv(|value| 8.0 * value);
     let score = |y: &Array2<f64>| {
-        let noise = NoiseType::new(2).families(["gamma"]).restarts(1).iterations(30);
+        let noise = NoiseType::new().causes(2).families(["gamma"]).restarts(1).iterations(30);
         noise.run(Source::Table(y.view())).unwrap().best().held_out
     };
     assert!((score(&y) - score(&scaled) - 8f64.ln()).abs() < 0.02, "{} {}", score(&y), score(&scaled));
@@ -95,8 +95,11 @@ fn images_are_looked_at_in_patches() {
     let image = Array4::from_shape_fn((1, 48, 48, 1), |(_, row, column, _)| clean(row, column));
     let noisy = efmca::tasks::corrupt::Corruption::new("exponential").run(image.view()).unwrap().noisy;
     let source = Source::Images { pixels: noisy.view(), patch: (6, 6), stride: 1 };
-    let noise =
-        NoiseType::new(20).families(["exponential", "gaussian", "rayleigh", "gamma"]).restarts(1).iterations(30);
+    let noise = NoiseType::new()
+        .causes(20)
+        .families(["exponential", "gaussian", "rayleigh", "gamma"])
+        .restarts(1)
+        .iterations(30);
     let ranking = noise.run(source).unwrap();
     let specs: Vec<String> = ranking.ranked.iter().map(|one| one.family.spec()).collect();
     assert!(specs[0] == "exponential" || (specs[0] == "gamma" && specs[1] == "exponential"), "{specs:?}");
@@ -134,9 +137,9 @@ fn mixed_table(rows: usize) -> (Array2<f64>, Vec<&'static str>) {
 #[test]
 fn every_column_gets_its_family() {
     let (y, specs) = mixed_table(1500);
-    let noise = NoiseType::new(3).iterations(40);
+    let noise = TableNoise::new().causes(3).iterations(40);
     let mut steps = 0;
-    let found = Mixed::new(noise.clone())
+    let found = noise
         .run_observed(y.view(), &mut |_| {
             steps += 1;
             ControlFlow::Continue(())
@@ -148,9 +151,9 @@ fn every_column_gets_its_family() {
     assert!(steps >= 2);
     assert_eq!(found.fit.model.d(), 6);
     // a family that is given stays, and what it cannot have is an error that names the place
-    let fixed = Mixed::new(noise.clone()).fix(0, "negative-binomial").run(y.view());
+    let fixed = noise.clone().fix(0, "negative-binomial").run(y.view());
     assert!(fixed.unwrap().columns[0].family.spec().starts_with("negative-binomial:r="));
-    let wrong = Mixed::new(noise).fix(5, "poisson").run(y.view());
+    let wrong = noise.fix(5, "poisson").run(y.view());
     assert!(wrong.unwrap_err().to_string().contains("column 5"));
 }
 
@@ -158,8 +161,8 @@ fn every_column_gets_its_family() {
 fn columns_beside_counts_keep_their_densities() {
     let (y, specs) = mixed_table(600);
     let held_out = |y: &Array2<f64>| {
-        let all = Mixed::new(NoiseType::new(2).iterations(10));
-        let fixed = specs.iter().enumerate().fold(all, |mixed, (d, spec)| mixed.fix(d, *spec));
+        let all = TableNoise::new().causes(2).iterations(10);
+        let fixed = specs.iter().enumerate().fold(all, |noise, (d, spec)| noise.fix(d, *spec));
         fixed.run(y.view()).unwrap().held_out
     };
     // one column of six in a unit that is a thousand times larger
@@ -175,13 +178,13 @@ fn odd_columns_are_no_trouble() {
     y.column_mut(0).fill(0.0);
     y.column_mut(4).fill(3.0);
     y.column_mut(5).fill(-2.5);
-    let found = Mixed::new(NoiseType::new(2).iterations(10)).run(y.view());
+    let found = TableNoise::new().causes(2).iterations(10).run(y.view());
     assert_eq!(found.unwrap().columns.len(), 6);
     y.column_mut(1).fill(f64::NAN);
-    let empty = Mixed::new(NoiseType::new(2)).run(y.view());
+    let empty = TableNoise::new().causes(2).run(y.view());
     assert!(empty.unwrap_err().to_string().contains("column 1"));
     let constant = Array2::from_elem((20, 3), 4.0);
-    let equal = NoiseType::new(2).run(Source::Table(constant.view()));
+    let equal = NoiseType::new().causes(2).run(Source::Table(constant.view()));
     assert!(equal.unwrap_err().to_string().contains("equal"));
 }
 
@@ -189,11 +192,63 @@ fn odd_columns_are_no_trouble() {
 fn the_number_of_causes_is_found() {
     let truth = efmca::bars::model(family("poisson").unwrap(), 3, &[20.0], &[1.0], 0.2).unwrap();
     let y = truth.sample(600, 7).y;
-    let select = Select::new(family("poisson").unwrap()).causes([12, 3, 6]).restarts(2);
+    let select = CauseSearch::new("poisson").causes([12, 3, 6]).restarts(2);
     let choice = select.run(Source::Table(y.view())).unwrap();
-    assert_eq!(choice.tried.iter().map(|one| one.h).collect::<Vec<_>>(), [3, 6, 12]);
+    assert_eq!(choice.trials.iter().map(|one| one.h).collect::<Vec<_>>(), [3, 6, 12]);
     assert_eq!((choice.best().h, choice.best_by_bic()), (6, 6));
-    assert!(Select::new(family("poisson").unwrap()).causes([0]).run(Source::Table(y.view())).is_err());
+    assert!(CauseSearch::new("poisson").causes([0]).run(Source::Table(y.view())).is_err());
+}
+
+#[test]
+fn families_are_ranked_with_as_many_causes_as_the_data_say() {
+    let truth = efmca::bars::model(family("poisson").unwrap(), 3, &[20.0], &[1.0], 0.2).unwrap();
+    let y = truth.sample(600, 7).y;
+    let source = Source::Table(y.view());
+    let noise = NoiseType::new().families(["poisson", "geometric"]).restarts(1).iterations(30);
+    let auto = noise.clone().causes(Causes::Auto).run(source).unwrap();
+    // 600 rows are enough for the 8 causes of a table; 6 bars need 8 of 2, 4, 8 and 16
+    let choice = auto.choice.as_ref().unwrap();
+    assert_eq!((auto.causes, choice.best().h), (choice.best().h, 8));
+    let suitable = noise.clone().run(source).unwrap();
+    assert_eq!((suitable.causes, suitable.choice.is_none()), (8, true));
+    // the number that is chosen is the one to begin with, so that the ranking is the same
+    assert_eq!(auto.best().held_out.to_bits(), suitable.best().held_out.to_bits());
+    // 100 rows begin with 5 causes; what is chosen is ranked again as if it had been given
+    let few = y.slice(ndarray::s![..100, ..]);
+    let auto = noise.clone().causes(Causes::Auto).run(Source::Table(few)).unwrap();
+    assert_ne!(auto.causes, 5);
+    let given = noise.causes(auto.causes).run(Source::Table(few)).unwrap();
+    assert_eq!(auto.best().held_out.to_bits(), given.best().held_out.to_bits());
+    // the same for a family for each column
+    let columns = TableNoise::new().iterations(20);
+    let auto = columns.clone().causes(Causes::Auto).run(few).unwrap();
+    let given = columns.causes(auto.choice.as_ref().unwrap().best().h).run(few).unwrap();
+    assert_eq!(auto.held_out.to_bits(), given.held_out.to_bits());
+}
+
+#[test]
+fn a_search_for_causes_that_is_stopped_leaves_the_first_ranking() {
+    let y = model("exponential", &[0.2], &[2.0]).sample(300, 8).y;
+    let noise = NoiseType::new().families(["exponential", "rayleigh"]).restarts(1).iterations(10).causes(Causes::Auto);
+    let mut stage = String::new();
+    let ranking = noise.run_observed(Source::Table(y.view()), &mut |progress| {
+        stage = progress.stage.to_owned();
+        if stage.ends_with("causes") { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    assert_eq!(stage, "2 causes");
+    let ranking = ranking.unwrap();
+    assert!(ranking.choice.is_none() && ranking.causes == 8 && ranking.ranked.len() == 2);
+}
+
+#[test]
+fn wrong_settings_are_found_without_data() {
+    assert!(NoiseType::new().check().is_ok() && TableNoise::new().check().is_ok());
+    assert!(NoiseType::new().held_out(0.9).check().unwrap_err().to_string().contains("held-out share"));
+    assert!(NoiseType::new().restarts(0).check().is_err() && NoiseType::new().causes(0).check().is_err());
+    assert!(NoiseType::new().families(["gama"]).check().unwrap_err().to_string().contains("did you mean `gamma`"));
+    assert!(NoiseType::new().families(["gamma:k=?", "weibull"]).check().is_ok());
+    assert!(TableNoise::new().fix(0, "gama").check().is_err());
+    assert!(CauseSearch::new("gama").check().is_err() && CauseSearch::new("gamma").causes([2, 0]).check().is_err());
 }
 
 #[test]
@@ -210,10 +265,10 @@ fn posteriors_of_one_family_start_another() {
     assert!(wrong.run(&y).unwrap_err().to_string().contains("3 causes"));
 }
 
-/// What `Mixed` gives if its observer asks to stop at its `calls`-th call, and how often it was called.
-fn stopped_after(y: &Array2<f64>, calls: usize) -> (efmca::Result<efmca::tasks::noise::ColumnTypes>, usize) {
+/// The result of `TableNoise` if its observer asks to stop at its `calls`-th call, and how often it was called.
+fn stopped_after(y: &Array2<f64>, calls: usize) -> (efmca::Result<TableFamilies>, usize) {
     let mut seen = 0;
-    let found = Mixed::new(NoiseType::new(3).iterations(40)).run_observed(y.view(), &mut |_| {
+    let found = TableNoise::new().causes(3).iterations(40).run_observed(y.view(), &mut |_| {
         seen += 1;
         if seen >= calls { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
@@ -226,7 +281,7 @@ fn columns_can_be_left_early() {
     rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap().install(|| {
         let (y, _) = mixed_table(400);
         let (whole, all) = stopped_after(&y, usize::MAX);
-        let families = |found: &efmca::tasks::noise::ColumnTypes| -> Vec<String> {
+        let families = |found: &TableFamilies| -> Vec<String> {
             found.columns.iter().map(|column| column.family.spec()).collect()
         };
         let whole = whole.unwrap();
@@ -255,7 +310,7 @@ fn ranking_and_choosing_end_between_iterations() {
     // what comes of it if the observer says no at its `last`-th call, and how often it was asked
     let ranked = |last: usize| {
         let mut calls = 0;
-        let noise = NoiseType::new(2).families(["exponential", "gamma", "weibull"]).restarts(2);
+        let noise = NoiseType::new().causes(2).families(["exponential", "gamma", "weibull"]).restarts(2);
         let found = noise.run_observed(Source::Table(y.view()), &mut |_| {
             calls += 1;
             if calls >= last { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -264,12 +319,12 @@ fn ranking_and_choosing_end_between_iterations() {
     };
     let chosen = |last: usize| {
         let mut calls = 0;
-        let select = Select::new(family("exponential").unwrap()).causes([1, 2, 3]).restarts(2);
+        let select = CauseSearch::new("exponential").causes([1, 2, 3]).restarts(2);
         let found = select.run_observed(Source::Table(y.view()), &mut |_| {
             calls += 1;
             if calls >= last { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
-        (found.map(|choice| choice.tried.len()), calls)
+        (found.map(|choice| choice.trials.len()), calls)
     };
     let (all, calls) = ranked(usize::MAX);
     assert_eq!(all.unwrap(), 3);

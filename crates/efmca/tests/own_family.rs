@@ -5,8 +5,8 @@ mod common;
 use std::sync::Arc;
 
 use common::*;
-use efmca::dual::Real;
 use efmca::family::custom::{Custom, Definition};
+use efmca::family::custom::{Real, ln_gamma};
 use efmca::family::{SharedFamily, Support, family};
 use efmca::{Em, Model};
 
@@ -24,7 +24,7 @@ impl Definition<1> for OwnPoisson {
         [y]
     }
     fn log_h(&self, y: f64) -> f64 {
-        -efmca::special::ln_gamma(y + 1.0)
+        -ln_gamma(y + 1.0)
     }
     fn a<R: Real>(&self, [eta]: [R; 1]) -> R {
         eta.exp()

@@ -3,7 +3,7 @@
 //! `tests/reference/make_reference.py` writes the tables.
 
 use efmca::family::{family, from_conventional};
-use efmca::special::*;
+use efmca::internals::special::*;
 
 fn table(name: &str, columns: usize) -> Vec<Vec<String>> {
     let path = format!("{}/tests/reference/{name}", env!("CARGO_MANIFEST_DIR"));

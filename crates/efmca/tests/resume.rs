@@ -22,10 +22,10 @@ fn pictures(n: usize) -> Result<Array2<f64>> {
 fn left_after(em: &Em, y: &dyn Data, iteration: usize) -> Result<Checkpoint> {
     let mut left = None;
     em.run_observed(y, &mut |progress: &Progress<'_>| {
-        if progress.done < iteration {
+        let Some(training) = progress.training.filter(|training| training.iteration >= iteration) else {
             return ControlFlow::Continue(());
-        }
-        left = Some(progress.training.unwrap().state.to_checkpoint(em.described(), Fingerprint::of(y)));
+        };
+        left = Some(training.state.to_checkpoint(em.settings(), Fingerprint::of(y)));
         ControlFlow::Break(())
     })?;
     left.ok_or(Error::Resume { reason: "the run was shorter".into() })

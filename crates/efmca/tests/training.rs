@@ -252,7 +252,7 @@ fn bad_input_is_refused_with_a_reason() {
     assert!(matches!(refused(poisson(0), &y), Error::Setting { name: "causes", .. }));
     // more causes than exact posteriors can have are trained with truncated ones
     let many = poisson(17).iterations(3).run(&y).unwrap().model;
-    let error = efmca::posterior::Exact::new(&many).unwrap_err();
+    let error = efmca::internals::Exact::new(&many).unwrap_err();
     assert!(matches!(error, Error::TooManyCauses { causes: 17, limit: 16 }) && error.to_string().contains("2^H"));
     assert!(matches!(refused(poisson(1 << 16), &y), Error::Setting { name: "causes", .. }));
     assert!(matches!(refused(Em::new(2), &y), Error::Setting { name: "family", .. }));

@@ -10,7 +10,7 @@ use efmca::model::Columns;
 use efmca::model::Weighted;
 use efmca::posterior::Precision;
 use efmca::posterior::truncated::{Evolution, Marginals, Neighbours, OneFlips, Propose, Selection, Variation};
-use efmca::{Background, Em, Fit, Held, Hold, Init, Model, Patches, Schedule, Superposition, Truncation};
+use efmca::{Background, Data, Em, Fit, Held, Hold, Init, Model, Patches, Schedule, Superposition, Truncation};
 use ndarray::{Array1, Array2};
 use proptest::prelude::*;
 
@@ -187,7 +187,7 @@ proptest! {
             prop_assert!(last <= likelihood + slack * (1.0 + likelihood.abs()), "{}: {} above {}", what, last, likelihood);
             let sets = fit.sets.unwrap();
             for n in 0..sets.n() {
-                let mut states: Vec<&[u64]> = sets.row(n).chunks_exact(sets.words()).collect();
+                let mut states: Vec<Vec<usize>> = sets.states(n).map(|state| state.active().collect()).collect();
                 states.sort_unstable();
                 states.dedup();
                 prop_assert_eq!(states.len(), sets.s(), "{}: a state is there twice", what);
@@ -219,11 +219,8 @@ fn the_bound_never_falls_with_many_causes() {
                 let sets = fit.sets.unwrap();
                 let mut expected = 0.0;
                 for (n, row) in y.outer_iter().enumerate() {
-                    let joints: Vec<f64> = sets
-                        .row(n)
-                        .chunks_exact(sets.words())
-                        .map(|state| log_joint_of(&model, &active(state, causes), &row.to_vec()))
-                        .collect();
+                    let joint = |active: Vec<usize>| log_joint_of(&model, &active, &row.to_vec());
+                    let joints: Vec<f64> = sets.states(n).map(|state| joint(state.active().collect())).collect();
                     let max = joints.iter().copied().fold(f64::NEG_INFINITY, f64::max);
                     expected += max + joints.iter().map(|joint| (joint - max).exp()).sum::<f64>().ln();
                 }
@@ -232,10 +229,6 @@ fn the_bound_never_falls_with_many_causes() {
             }
         }
     }
-}
-
-fn active(state: &[u64], causes: usize) -> Vec<usize> {
-    (0..causes).filter(|h| state[h / 64] >> (h % 64) & 1 == 1).collect()
 }
 
 #[test]
@@ -388,4 +381,37 @@ fn updates_after_parts_of_the_rows_raise_the_bound_with_the_same_bits_for_any_nu
     // after as many passes it is ahead of one update a pass
     let plain = em.batches(1).run(&y).unwrap();
     assert!(one.history[5].bound > plain.history[5].bound);
+}
+
+/// Patches that count how often they are read.
+struct Counted<'a> {
+    patches: &'a Patches,
+    reads: std::sync::atomic::AtomicUsize,
+}
+
+impl Data for Counted<'_> {
+    fn n(&self) -> usize {
+        self.patches.n()
+    }
+    fn d(&self) -> usize {
+        self.patches.d()
+    }
+    fn read_row(&self, n: usize, y: &mut [f64]) {
+        self.reads.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        self.patches.read_row(n, y);
+    }
+    fn geometry(&self) -> Option<efmca::model::Geometry> {
+        self.patches.geometry()
+    }
+}
+
+#[test]
+fn statistics_of_an_image_read_each_patch_once_not_once_for_each_pixel() {
+    let patches = Patches::new(Array2::from_shape_fn((40, 40), |(y, x)| ((y * x) % 7) as f64), (8, 8)).unwrap();
+    let counted = Counted { patches: &patches, reads: Default::default() };
+    let em = Em::new(4).family("poisson").iterations(1).truncated(Truncation::new(4));
+    em.run(&counted).unwrap();
+    // all patches to start from, and those that cover the image; one read for each of their 64 pixels would be 1,600 more
+    let reads = counted.reads.into_inner();
+    assert!(reads <= patches.n() + 100, "{reads} reads of {} patches", patches.n());
 }

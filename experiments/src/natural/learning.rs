@@ -2,13 +2,13 @@
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Instant;
 
 use cpu_time::ProcessTime;
 use efmca::Fit;
-use efmca::family::family;
-use efmca::tasks::learn::{DrawnPatches, FeatureLearner, SharedRows, Whitening};
+use efmca::family::{SharedFamily, family};
+use efmca::model::Data;
+use efmca::tasks::learn::{Drawing, FeatureLearner, Preparation, PreparationError, Transform};
 use ndarray::Array3;
 
 use super::{Settings, Times};
@@ -22,7 +22,7 @@ const PAPER_PRIORS: (f64, f64) = (0.1, 0.5);
 /// A trained model and the patches that it was trained on.
 pub(super) struct Learned {
     pub(super) fit: Fit,
-    pub(super) rows: SharedRows,
+    pub(super) rows: Box<dyn Data + Send>,
     pub(super) images: usize,
     pub(super) times: Times,
 }
@@ -31,7 +31,7 @@ impl Learned {
     /// Active causes in the best state of a patch, on average.
     pub(super) fn active(&self) -> f64 {
         let Some(sets) = &self.fit.sets else { return f64::NAN };
-        let active = |n: usize| sets.row(n)[..sets.words()].iter().map(|word| word.count_ones()).sum::<u32>();
+        let active = |n: usize| sets.state(n, 0).count() as u32;
         (0..sets.n()).map(|n| f64::from(active(n))).sum::<f64>() / sets.n().max(1) as f64
     }
 }
@@ -39,25 +39,28 @@ impl Learned {
 pub(super) fn learned(settings: &Settings) -> Done<Learned> {
     let size = settings.size();
     let start = ProcessTime::now();
-    let images = images(settings)?;
+    let family = family("gaussian")?;
+    let transform = if settings.linear { Transform::None } else { Transform::Log };
+    let preparation = Preparation { transform, normalise: false, whiten: Some(settings.share) };
+    preparation.check(&*family)?;
+    let images = images(settings, preparation, &family)?;
     let count = images.len();
-    let drawn = DrawnPatches::new(images, (size.patch, size.patch), size.patches, true, settings.seed)?;
-    let whitening = Whitening::fit(&drawn, settings.share)?;
-    let rows = SharedRows(Arc::new(whitening.whitened(&drawn)?));
-    drop(drawn);
+    let drawing = Drawing { patch: (size.patch, size.patch), count: size.patches, seed: settings.seed };
+    let rows = preparation.patches(images, drawing)?.data;
     let patches = start.elapsed().as_secs_f64();
-    say(&format!("{} patches of {count} images, whitened in {patches:.1} CPU s", rows.0.nrows()));
-    let mut learner = FeatureLearner::new(family("gaussian")?, size.components);
-    learner.iterations = size.iterations;
-    learner.states = settings.states;
-    learner.pseudo_rows = settings.pseudo_rows;
-    learner.pi_init = settings.paper_priors.then_some(PAPER_PRIORS);
-    learner.seed = settings.seed;
-    let em = learner.em(rows.0.nrows());
+    say(&format!("{} patches of {count} images, whitened in {patches:.1} CPU s", rows.n()));
+    let mut learner = FeatureLearner::new(family, size.causes)
+        .iterations(size.iterations)
+        .states(settings.states)
+        .pseudo_rows(settings.pseudo_rows)
+        .seed(settings.seed);
+    if settings.paper_priors {
+        learner = learner.pi_init(PAPER_PRIORS.0, PAPER_PRIORS.1);
+    }
     let (mut cpu, mut wall) = (Vec::new(), Vec::new());
     let mut last = (ProcessTime::now(), Instant::now());
     let mut first = 0.0;
-    let fit = em.run_observed(&rows, &mut |progress| {
+    let fit = learner.run_observed(&*rows, &mut |progress| {
         let now = (last.0.elapsed().as_secs_f64(), last.1.elapsed().as_secs_f64());
         last = (ProcessTime::now(), Instant::now());
         if progress.done == 1 {
@@ -66,11 +69,12 @@ pub(super) fn learned(settings: &Settings) -> Done<Learned> {
             cpu.push(now.0);
             wall.push(now.1);
         }
-        let bound = progress.training.map_or(f64::NAN, |training| training.bound) / rows.0.nrows() as f64;
+        let bound = progress.training.map_or(f64::NAN, |training| training.bound) / rows.n() as f64;
         say(&format!("{} of {}: bound {bound:.3} a patch, {:.1} CPU s", progress.done, size.iterations, now.0));
-        match settings.steps.is_some_and(|steps| progress.done > steps) {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
+        if settings.steps.is_some_and(|steps| progress.done > steps) {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
         }
     })?;
     let middle = |mut times: Vec<f64>| {
@@ -84,7 +88,7 @@ pub(super) fn learned(settings: &Settings) -> Done<Learned> {
 }
 
 /// All images of the folder in the order of their names.
-fn images(settings: &Settings) -> Done<Vec<Array3<f64>>> {
+fn images(settings: &Settings, preparation: Preparation, family: &SharedFamily) -> Done<Vec<Array3<f64>>> {
     let mut paths: Vec<PathBuf> = std::fs::read_dir(&settings.images)
         .map_err(|error| format!("{}: {error}", settings.images.display()))?
         .filter_map(|entry| entry.ok().map(|entry| entry.path()))
@@ -97,15 +101,13 @@ fn images(settings: &Settings) -> Done<Vec<Array3<f64>>> {
         return Err(format!("{}: there is no PNG or TIFF image", settings.images.display()).into());
     }
     let mut images = Vec::new();
-    for path in paths {
-        let mut image = read_grey(&path)?.index_axis_move(ndarray::Axis(0), 0);
-        if !settings.linear {
-            if image.iter().any(|value| *value <= 0.0) {
-                return Err(format!("{}: a value has no logarithm; use --linear", path.display()).into());
-            }
-            image.mapv_inplace(f64::ln);
-        }
-        images.push(image);
+    for (path, number) in paths.iter().zip(1..) {
+        let image = read_grey(path)?.index_axis_move(ndarray::Axis(0), 0);
+        let prepared = preparation.image(image, number, &**family);
+        images.push(prepared.map_err(|error| {
+            let hint = if matches!(error, PreparationError::NoLogarithm { .. }) { " (--linear)" } else { "" };
+            format!("{}: {error}{hint}", path.display())
+        })?);
     }
     Ok(images)
 }

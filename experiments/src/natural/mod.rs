@@ -1,12 +1,12 @@
-//! Features of natural images (Sec. 7.2.1 and appendix C.2): means and standard deviations of patches, and what the means look
-//! like: Gabor functions, globular fields, or neither.
+//! Features of natural images (Sec. 7.2.1 and appendix C.2): means and standard deviations of patches, and what the
+//! means look like: Gabor functions, globular fields, or neither.
 //!
-//! A field is a picture of one cause, p x p. Two forms are fitted to it by least squares, without any random numbers: a Gabor
-//! function ([`gabor`]) and a globular field ([`globular`]). [`shape`] tells from the two fits what the field is, and
-//! [`summary`] counts over many fields.
+//! A field is a picture of one cause, p x p. Two forms are fitted to it by least squares, without any random numbers: a
+//! Gabor function ([`gabor`]) and a globular field ([`globular`]). [`shape`] tells from the two fits what the field is,
+//! and [`summary`] counts over many fields.
 //!
-//! The column is x and the row is y, both in pixels from the middle of the first pixel, so angles run from the x axis towards
-//! the rows below.
+//! The column is x and the row is y, both in pixels from the middle of the first pixel, so angles run from the x axis
+//! towards the rows below.
 
 mod field;
 mod gabor;
@@ -32,7 +32,7 @@ use crate::output::{Done, say, write};
 use shape::{Kind, Shape};
 use summary::Summary;
 
-/// What to learn, and how.
+/// The options of the experiment.
 #[derive(Args, Clone)]
 pub(crate) struct Settings {
     /// A folder with images of natural scenes; all files of it that are images are used.
@@ -48,8 +48,8 @@ pub(crate) struct Settings {
     #[arg(long)]
     patches: Option<usize>,
     /// Causes (default: 200, or 1,000 with --full).
-    #[arg(long)]
-    components: Option<usize>,
+    #[arg(long = "components")]
+    causes: Option<usize>,
     /// EM iterations (default: 60, or 500 with --full).
     #[arg(long)]
     iterations: Option<usize>,
@@ -83,7 +83,7 @@ impl Settings {
         Size {
             patch: or(self.patch, 20, 12),
             patches: or(self.patches, 100_000, 50_000),
-            components: or(self.components, 1000, 200),
+            causes: or(self.causes, 1000, 200),
             iterations: or(self.iterations, 500, 60),
         }
     }
@@ -93,16 +93,17 @@ impl Settings {
     }
 }
 
-/// How large the run is.
+/// The size of a run.
 #[derive(Debug, Clone, Copy, Serialize)]
 struct Size {
     patch: usize,
     patches: usize,
-    components: usize,
+    #[serde(rename = "components")]
+    causes: usize,
     iterations: usize,
 }
 
-/// What a run took.
+/// The time and memory of a run.
 #[derive(Debug, Clone, Serialize)]
 struct Times {
     /// CPU seconds of reading, drawing and whitening, and of the first EM step with all that comes before it.
@@ -116,7 +117,7 @@ struct Times {
     megabytes: f64,
 }
 
-/// What came out.
+/// The results of a run.
 #[derive(Debug, Clone, Serialize)]
 struct Found {
     size: Size,
@@ -127,7 +128,8 @@ struct Found {
     /// The bound a patch after training, and the mean number of active causes in the best state.
     bound: f64,
     active: f64,
-    /// Of the standard deviations of each cause (over its pixels, and of its median over causes): are they one constant?
+    /// Of the standard deviations of each cause (over its pixels, and of its median over causes): are they one
+    /// constant?
     spread_within: f64,
     spread_between: f64,
     summary: Option<Summary>,
@@ -151,7 +153,7 @@ pub(crate) fn run(settings: &Settings, out: &Path) -> Done<()> {
     };
     let name = settings.name();
     if settings.steps.is_none() {
-        let gallery = Gallery::new(fit, &learned.rows, Some([size.patch, size.patch, 1]));
+        let gallery = Gallery::new(fit, &*learned.rows, Some([size.patch, size.patch, 1]));
         let means = fit.model.means();
         // all of them: causes that are not used count as neither
         let fields: Vec<Array2<f64>> = (0..fit.model.h())
@@ -169,8 +171,8 @@ pub(crate) fn run(settings: &Settings, out: &Path) -> Done<()> {
     write(out, &format!("{name}.json"), &serde_json::to_vec_pretty(&found)?)
 }
 
-/// How much standard deviations differ: within a cause (the middle ratio of its largest tenth to its smallest tenth), and
-/// between causes (the same of their medians).
+/// How much standard deviations differ: within a cause (the middle ratio of its largest tenth to its smallest tenth),
+/// and between causes (the same of their medians).
 fn spreads(spreads: &Array2<f64>) -> (f64, f64) {
     let quantile = |values: &mut Vec<f64>, share: f64| {
         values.sort_by(f64::total_cmp);

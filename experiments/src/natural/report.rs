@@ -19,7 +19,7 @@ pub(super) fn markdown(settings: &Settings, found: &Found) -> String {
         size.patch,
         size.patch * size.patch,
         if settings.linear { "" } else { ", logarithms of intensities" },
-        size.components,
+        size.causes,
         settings.states,
     );
     // writing to a string cannot fail, here and below
@@ -37,7 +37,7 @@ pub(super) fn markdown(settings: &Settings, found: &Found) -> String {
         times.cpu,
         times.megabytes,
         found.used,
-        size.components,
+        size.causes,
         found.bound,
         found.active,
     );

@@ -9,9 +9,9 @@ use super::globular::Globular;
 
 /// The share of the variance that a form has to explain to name a field.
 ///
-/// Noise has a shape, too, if it is smooth. This is what 200 fields of Gaussian noise of 12 x 12 pixels get, under a Gaussian
-/// blur of a width in pixels: the share of the variance that the better form explains, and the share of the fields that are
-/// then named a Gabor function or globular, at four thresholds.
+/// Noise has a shape, too, if it is smooth. This is what 200 fields of Gaussian noise of 12 x 12 pixels get, under a
+/// Gaussian blur of a width in pixels: the share of the variance that the better form explains, and the share of the
+/// fields that are then named a Gabor function or globular, at four thresholds.
 ///
 /// | blur | median | 95 % | named at 0.6 | at 0.7 | at 0.8 | at 0.9 |
 /// | --- | --- | --- | --- | --- | --- | --- |
@@ -20,18 +20,18 @@ use super::globular::Globular;
 /// | 1.5 | 0.637 | 0.814 | 0.270 | 0.125 | 0.030 | 0 |
 /// | 2.0 | 0.750 | 0.902 | 0.275 | 0.210 | 0.090 | 0.015 |
 ///
-/// At 0.8 noise is rarely named unless it is so smooth that a patch has room for one or two lumps only; no threshold tells
-/// fields as smooth as that from noise by one field, so a share of Gabor functions should stand beside that of noise of the
-/// same smoothness. (The test `noise_is_named_as_rarely_as_documented` makes this table.)
+/// At 0.8 noise is rarely named unless it is so smooth that a patch has room for one or two lumps only; no threshold
+/// tells fields as smooth as that from noise by one field, so a share of Gabor functions should stand beside that of
+/// noise of the same smoothness. (The test `noise_is_named_as_rarely_as_documented` makes this table.)
 pub(crate) const THRESHOLD: f64 = 0.8;
-/// A field is globular rather than a Gabor function if it explains at most this much less of the variance: the Gabor function
-/// contains blobs (as waves far longer than its envelope) and is freer than they are, so it is rarely below. A blob with half
-/// as much noise as it has energy itself stays within the margin.
+/// A field is globular rather than a Gabor function if it explains at most this much less of the variance: the Gabor
+/// function contains blobs (as waves far longer than its envelope) and is freer than they are, so it is rarely below. A
+/// blob with half as much noise as it has energy itself stays within the margin.
 pub(crate) const GLOBULAR_MARGIN: f64 = 0.03;
 /// A field is localised if it covers at most this share of its picture.
 pub(crate) const LOCALISED: f64 = 0.5;
 
-/// What a field looks like.
+/// The kind of form that a field looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(crate) enum Kind {
     /// A Gabor function: localised, oriented.
@@ -54,14 +54,14 @@ pub(crate) struct Fits {
     pub(crate) globular_cover: f64,
 }
 
-/// What a field looks like, and why.
+/// The form of a field, with the fits that tell.
 ///
-/// The field is taken as it is: fields on top of a base level (those of Poisson noise, say) should come without it, because the
-/// forms have no offset.
+/// The field is taken as it is: fields on top of a base level (those of Poisson noise, say) should come without it,
+/// because the forms have no offset.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Shape {
     pub(crate) fits: Result<Fits, Unfit>,
-    /// What the field is at [`THRESHOLD`].
+    /// The kind of the field at [`THRESHOLD`].
     pub(crate) kind: Kind,
     /// The share of the variance that the better of the two forms explains; zero if nothing was fitted.
     pub(crate) r2: f64,
@@ -85,7 +85,7 @@ impl Shape {
         Self { kind: shape.kind_at(THRESHOLD), ..shape }
     }
 
-    /// What the field is if a form has to explain this share of the variance.
+    /// The kind of the field if a form has to explain this share of the variance.
     pub(crate) fn kind_at(&self, threshold: f64) -> Kind {
         match self.fits {
             Err(why) => Kind::Unfit(why),

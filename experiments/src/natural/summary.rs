@@ -23,7 +23,7 @@ pub(crate) struct Shares {
     pub(crate) extended: f64,
 }
 
-/// What many fields look like.
+/// Counts and medians over many fields.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Summary {
     /// Fields that were fitted, and fields that were flat, small or not finite: those count nowhere else.
@@ -33,13 +33,13 @@ pub(crate) struct Summary {
     pub(crate) shares: Vec<Shares>,
     /// The median of the better form's share of the variance.
     pub(crate) r2: f64,
-    /// Medians over the Gabor functions at [`THRESHOLD`](super::shape::THRESHOLD): cycles per pixel, octaves, length by width. Not a number if there
-    /// are none.
+    /// Medians over the Gabor functions at [`THRESHOLD`](super::shape::THRESHOLD): cycles per pixel, octaves, length by
+    /// width. Not a number if there are none.
     pub(crate) frequency: f64,
     pub(crate) bandwidth: f64,
     pub(crate) aspect: f64,
-    /// How many Gabor functions have their wave in each twelfth of the half turn, from 0; and their frequency in each twentieth
-    /// of a cycle per pixel, up to one half.
+    /// How many Gabor functions have their wave in each twelfth of the half turn, from 0; and their frequency in each
+    /// twentieth of a cycle per pixel, up to one half.
     pub(crate) orientations: Vec<usize>,
     pub(crate) frequencies: Vec<usize>,
     /// Cycles in one width along the wave and along the stripes, for each Gabor function.
@@ -111,8 +111,8 @@ mod tests {
         fields.par_iter().map(|field| Shape::of(field.view())).collect()
     }
 
-    /// The table beside [`THRESHOLD`](crate::natural::shape::THRESHOLD): the blur, the median and the 95 % quantile of the share of
-    /// the variance, and the shares of fields that get a name at 0.6, 0.7, 0.8 and 0.9.
+    /// The table beside [`THRESHOLD`](crate::natural::shape::THRESHOLD): the blur, the median and the 95 % quantile of
+    /// the share of the variance, and the shares of fields that get a name at 0.6, 0.7, 0.8 and 0.9.
     const NULL: [[f64; 7]; 4] = [
         [0.0, 0.140, 0.187, 0.0, 0.0, 0.0, 0.0],
         [1.0, 0.474, 0.637, 0.055, 0.010, 0.0, 0.0],

@@ -133,8 +133,8 @@ fn observe(name: &str, what: &str, em: &Em, data: &dyn Data, steps: usize, budge
     let counted = fit.history.len().saturating_sub(1).max(1) as f64;
     let active = fit.sets.as_ref().map_or(f64::NAN, |sets| {
         let rows = 0..sets.n().min(1000);
-        let total: u32 = rows.clone().flat_map(|n| sets.row(n)).map(|word| word.count_ones()).sum();
-        f64::from(total) / (rows.len() * sets.s()) as f64
+        let total: usize = rows.clone().flat_map(|n| sets.states(n)).map(|state| state.count()).sum();
+        total as f64 / (rows.len() * sets.s()) as f64
     });
     Ok(Measured {
         name: name.into(),

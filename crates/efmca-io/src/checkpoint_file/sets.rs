@@ -19,18 +19,18 @@ pub(super) fn packed(sets: &Sets) -> Vec<Piece<'_>> {
     let (listed, as_bits) = (2 * (states + ones), size_of_val(sets.bits()));
     if listed >= as_bits {
         let write = |out: &mut dyn Write| sets.bits().iter().try_for_each(|word| out.write_all(&word.to_le_bytes()));
-        let shape = vec![sets.n(), sets.s(), sets.words()];
+        let shape = vec![sets.n(), sets.s(), sets.h().div_ceil(64)];
         return vec![Piece { name: BITS.into(), dtype: Dtype::U64, shape, bytes: as_bits, write: Box::new(write) }];
     }
-    let each = || sets.bits().chunks_exact(sets.words().max(1));
+    let each = || (0..sets.n()).flat_map(|n| sets.states(n));
     let counts = move |out: &mut dyn Write| {
-        each().try_for_each(|state| {
-            // there are fewer than 2^16 causes
-            let count: u32 = state.iter().map(|word| word.count_ones()).sum();
-            out.write_all(&(count as u16).to_le_bytes())
-        })
+        // there are fewer than 2^16 causes
+        each().try_for_each(|state| out.write_all(&(state.count() as u16).to_le_bytes()))
     };
-    let causes = move |out: &mut dyn Write| each().try_for_each(|state| write_causes(state, out));
+    let causes = move |out: &mut dyn Write| {
+        let mut causes = each().flat_map(|state| state.active());
+        causes.try_for_each(|cause| out.write_all(&(cause as u16).to_le_bytes()))
+    };
     let piece = |name: &str, length: usize, write| Piece {
         name: name.into(),
         dtype: Dtype::U16,
@@ -39,18 +39,6 @@ pub(super) fn packed(sets: &Sets) -> Vec<Piece<'_>> {
         write,
     };
     vec![piece(COUNTS, states, Box::new(counts)), piece(CAUSES, ones, Box::new(causes))]
-}
-
-fn write_causes(state: &[u64], out: &mut dyn Write) -> std::io::Result<()> {
-    for (at, word) in state.iter().enumerate() {
-        let mut left = *word;
-        while left != 0 {
-            let cause = 64 * at as u32 + left.trailing_zeros();
-            out.write_all(&(cause as u16).to_le_bytes())?;
-            left &= left - 1;
-        }
-    }
-    Ok(())
 }
 
 /// The sets in a file.

@@ -13,9 +13,8 @@ fn written(path: &Path, em: &Em, y: &Array2<f64>) -> Checkpoint {
         if progress.done < 3 {
             return ControlFlow::Continue(());
         }
-        write_checkpoint(path, &progress.training.unwrap().state, &em.described(), data, &json!({ "seed": 7 }))
-            .unwrap();
-        left = Some(progress.training.unwrap().state.to_checkpoint(em.described(), data));
+        write_checkpoint(path, &progress.training.unwrap().state, &em.settings(), data, &json!({ "seed": 7 })).unwrap();
+        left = Some(progress.training.unwrap().state.to_checkpoint(em.settings(), data));
         ControlFlow::Break(())
     })
     .unwrap();

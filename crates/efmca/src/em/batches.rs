@@ -1,10 +1,11 @@
 //! Updating the parameters after each part of the rows.
 
+use super::e_step::EStep;
 use super::m_step::MStep;
 use crate::error::Result;
 use crate::model::Model;
 use crate::posterior::truncated::Effort;
-use crate::posterior::{Moments, Truncated};
+use crate::posterior::{Moments, Sets};
 
 /// Rows of a part, at the least.
 const SMALLEST: usize = 256;
@@ -29,12 +30,12 @@ impl Parts {
     pub(super) fn step(
         &mut self,
         count: usize,
-        truncated: &mut Truncated<'_>,
+        posteriors: &mut (impl EStep + ?Sized),
         model: &Model,
         m_step: &MStep<'_>,
         beta: f64,
     ) -> Result<(Model, Moments, Effort)> {
-        let n = truncated.sets().n();
+        let n = posteriors.sets().map_or(0, Sets::n);
         let count = count.min(n / SMALLEST).max(1);
         let rows = |part: usize| n * part / count..n * (part + 1) / count;
         // spare causes that were taken away leave moments of another size
@@ -46,7 +47,8 @@ impl Parts {
             self.0.clear();
         }
         for part in 0..count {
-            let (moments, work) = truncated.e_step_of(rows(part), &model, beta)?;
+            let Some(step) = posteriors.e_step_of(rows(part), &model, beta) else { break };
+            let (moments, work) = step?;
             effort.evaluations += work.evaluations;
             effort.replaced += work.replaced;
             if first {

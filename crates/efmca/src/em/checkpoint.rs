@@ -1,16 +1,18 @@
-//! Stopping a run and going on with it later, as if nothing had happened.
+//! Leaving a run and resuming it later, as if nothing had happened.
 
 use rayon::prelude::*;
+use serde_json::{Map, Value};
 
+use super::Em;
+use super::fit::{Fit, Iteration};
 use super::progress::Observer;
-use super::run::{Fit, Iteration, Run};
-use super::{Em, Init};
+use super::run::Run;
 use crate::error::{Error, Result};
 use crate::hash;
-use crate::model::{Background, Data, Model};
+use crate::model::{Data, Model};
 use crate::posterior::{Moments, Sets};
 
-/// All that a run needs to go on, as it is after an iteration: what [`Checkpoint`] is a copy of.
+/// All that a run needs to be resumed, as it is after an iteration; a [`Checkpoint`] is a copy of it.
 ///
 /// Random numbers are drawn for each row from the seed and the number of E-steps, so that number is all the state they
 /// have.
@@ -28,7 +30,7 @@ pub struct Snapshot<'a> {
     pub e_steps: u64,
 }
 
-/// A run that was left and can be gone on with; see [`Em::resume`].
+/// A run that was left and can be resumed; see [`Em::resume`].
 #[derive(Debug, Clone)]
 pub struct Checkpoint {
     /// The model.
@@ -41,15 +43,16 @@ pub struct Checkpoint {
     pub parts: Vec<Moments>,
     /// E-steps that were done with the sets.
     pub e_steps: u64,
-    /// The settings of the run, as [`Em::described`] gave them.
-    pub settings: Vec<(String, String)>,
+    /// The settings of the run, as [`Em::settings`] gave them.
+    pub settings: Settings,
     /// The data of the run.
     pub data: Fingerprint,
 }
 
 impl Snapshot<'_> {
     /// A copy that stays.
-    pub fn to_checkpoint(&self, settings: Vec<(String, String)>, data: Fingerprint) -> Checkpoint {
+    #[must_use]
+    pub fn to_checkpoint(&self, settings: Settings, data: Fingerprint) -> Checkpoint {
         Checkpoint {
             model: self.model.clone(),
             history: self.history.to_vec(),
@@ -88,54 +91,26 @@ impl Fingerprint {
     }
 }
 
+/// The settings of a run, by the names that they have in checkpoints.
+pub type Settings = Map<String, Value>;
+
 impl Em {
-    /// All settings that what comes out depends on, by name.
-    pub fn described(&self) -> Vec<(String, String)> {
-        let families: Vec<String> = self.families.iter().map(|family| family.spec()).collect();
-        let init = match &self.init {
-            Init::Model(_) => "a model".to_owned(),
-            Init::Posteriors(_) => "the posteriors of a model".to_owned(),
-            other => format!("{other:?}"),
-        };
-        let background = match &self.background {
-            Background::Fixed(profile) if profile.len() > 4 => format!("{:016x}", hash::of_values(0, profile)),
-            other => format!("{other:?}"),
-        };
-        let truncation = self.posterior_settings();
-        let posterior = truncation.as_ref().map_or("exact".to_owned(), |truncation| {
-            format!(
-                "{} states, {} generations of {:?}, {:?} precision",
-                truncation.states, truncation.generations, truncation.proposals, truncation.precision
-            )
-        });
-        let settings = [
-            ("causes", self.h.to_string()),
-            ("spare causes", self.spare.to_string()),
-            ("family", families.join(" ")),
-            ("background", background),
-            ("superposition", self.superposition.name()),
-            ("iterations", self.iterations.to_string()),
-            ("tolerance", format!("{:e}", self.tolerance)),
-            ("seed", self.seed.to_string()),
-            ("start", init),
-            ("first pi", format!("{:?}", self.pi_init)),
-            ("starts", format!("{} of {} iterations", self.starts, self.short_iterations)),
-            ("warm start", self.warm_start.to_string()),
-            ("temperature", format!("{:?}", self.temperature)),
-            ("rho", format!("{:?}", self.rho)),
-            ("M-step iterations", self.repeats.to_string()),
-            ("guard", self.guarded().to_string()),
-            ("pseudo-count", self.pseudo_count.to_string()),
-            ("smallest pi", format!("{:e}", self.smallest_pi)),
-            ("revive", self.revive.to_string()),
-            ("holds", format!("{:?}", self.holds)),
-            ("posterior", posterior),
-            ("batches", self.batches.to_string()),
-        ];
-        settings.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    /// All settings that the result depends on, by name. Where nothing was set, the value that is used.
+    pub fn settings(&self) -> Settings {
+        let resolved = Em { guard: Some(self.guarded()), truncation: self.posterior_settings(), ..self.clone() };
+        match serde_json::to_value(&resolved) {
+            Ok(Value::Object(settings)) => settings,
+            // every setting can be written
+            _ => Settings::new(),
+        }
     }
 
-    /// Goes on with a run that was left: the result is the one that the run would have had, bit for bit.
+    /// The same for people: names and values as text.
+    pub fn described(&self) -> Vec<(String, String)> {
+        self.settings().into_iter().map(|(name, value)| (name, in_words(&value))).collect()
+    }
+
+    /// Resumes a run that was left: the result is the one that the run would have had, bit for bit.
     ///
     /// The data and the settings must be those of the run; an error says which is not.
     ///
@@ -150,7 +125,7 @@ impl Em {
     /// let mut left = None;
     /// em.run_observed(&y, &mut |progress| {
     ///     let training = progress.training.expect("there is one start only");
-    ///     left = Some(training.state.to_checkpoint(em.described(), Fingerprint::of(&y)));
+    ///     left = Some(training.state.to_checkpoint(em.settings(), Fingerprint::of(&y)));
     ///     if training.iteration == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     /// })?;
     /// let resumed = em.resume(&y, left.expect("one for each iteration"), &mut |_| ControlFlow::Continue(()))?;
@@ -161,15 +136,14 @@ impl Em {
         self.check_resumable(&checkpoint, Fingerprint::of(y))?;
         let training = self.prepare(y)?;
         let average = training.column_means();
-        let fits = checkpoint.model.columns().iter().map(|(_, family, _)| family.spec());
-        if !fits.eq(training.columns().iter().map(|(_, family, _)| family.spec())) {
+        if !checkpoint.model.columns().same_families(training.columns()) {
             return Err(refused("its model has other families or another number of columns"));
         }
-        let run = Run::left(self, &training, &average, checkpoint)?;
+        let run = Run::resumed(self, &training, &average, checkpoint)?;
         self.finished(run, &training, self.iterations, observer)
     }
 
-    /// Whether a run can be gone on with.
+    /// Whether the run of a checkpoint can be resumed.
     fn check_resumable(&self, checkpoint: &Checkpoint, data: Fingerprint) -> Result<()> {
         let before = checkpoint.data;
         if (before.n, before.d) != (data.n, data.d) {
@@ -181,11 +155,12 @@ impl Em {
         if before.hash != data.hash {
             return Err(refused("its data has other values than this one"));
         }
-        let now = self.described();
-        for (name, value) in &now {
-            let then = checkpoint.settings.iter().find(|(other, _)| other == name).map(|(_, value)| value.as_str());
-            if then != Some(value) {
-                return Err(refused(format!("its `{name}` is {}, and now it is {value}", then.unwrap_or("not known"))));
+        // a setting that did not exist when the checkpoint was written had its default
+        let defaults = Em::new(self.h).settings();
+        for (name, value) in &self.settings() {
+            let then = checkpoint.settings.get(name).or(defaults.get(name)).unwrap_or(&Value::Null);
+            if then != value {
+                return Err(refused(format!("its `{name}` is {}, and now it is {}", in_words(then), in_words(value))));
             }
         }
         if checkpoint.history.len() > self.iterations {
@@ -194,6 +169,26 @@ impl Em {
         Ok(())
     }
 }
+
+/// A setting as people write it.
+fn in_words(value: &Value) -> String {
+    match value {
+        Value::Null => "none".to_owned(),
+        Value::String(text) => text.clone(),
+        Value::Array(values) if values.len() > MOST_SHOWN => {
+            format!("{} values beginning with {}", values.len(), in_words(&values[0]))
+        }
+        Value::Array(values) => values.iter().map(in_words).collect::<Vec<_>>().join(" "),
+        Value::Object(fields) => {
+            let of = |(name, value): (&String, &Value)| format!("{name} {}", in_words(value));
+            fields.iter().map(of).collect::<Vec<_>>().join(", ")
+        }
+        other => other.to_string(),
+    }
+}
+
+/// Values of a list that a message has room for.
+const MOST_SHOWN: usize = 8;
 
 pub(super) fn refused(reason: impl Into<String>) -> Error {
     Error::Resume { reason: reason.into() }

@@ -3,12 +3,14 @@
 use ndarray::{Array1, Array2, ArrayView1};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
+use serde::{Deserialize, Serialize};
 
 use super::distinct::DistinctRows;
 use crate::model::{Columns, Model, Statistics, Superposition};
 
 /// How the dictionaries start.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Init {
     /// The paper's start (appendix C.1): the mean of the data plus a little Gaussian noise, independent in every entry,

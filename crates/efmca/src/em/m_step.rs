@@ -2,9 +2,10 @@
 
 use ndarray::Array1;
 
+use super::e_step::Posteriors;
 use crate::error::Result;
 use crate::model::{Columns, Model, Tables};
-use crate::posterior::{Exact, Moments, StateSums, States, Truncated};
+use crate::posterior::Moments;
 
 /// What the M-step does in one iteration.
 #[derive(Debug, Clone)]
@@ -66,15 +67,14 @@ impl MStep<'_> {
         }
     }
 
-    /// The whole step from the moments of the posteriors: the fixed-point equation iterated `repeats` times with the same
-    /// posteriors (the winners follow the new parameters), and guarded if asked for.
-    pub(super) fn run(
+    /// The parameters from the moments of the posteriors: the fixed-point equation iterated `repeats` times with the same
+    /// posteriors (the winners follow the new parameters).
+    pub(super) fn update(
         &self,
         model: &Model,
         moments: &Moments,
-        posteriors: &mut dyn Posteriors,
+        posteriors: &mut (impl Posteriors + ?Sized),
         repeats: usize,
-        guard: bool,
     ) -> Result<Model> {
         let mut new = model.clone();
         self.apply(&mut new, moments);
@@ -82,66 +82,7 @@ impl MStep<'_> {
             let again = posteriors.moments(&new, &Tables::new(&new))?;
             self.apply(&mut new, &again);
         }
-        if guard {
-            self.guarded(model, &mut new, posteriors)?;
-        }
         Ok(new)
-    }
-}
-
-/// Posteriors that stay as they are while the parameters move.
-pub(super) trait Posteriors {
-    /// The moments with the owners that `model` has.
-    fn moments(&mut self, model: &Model, tables: &Tables) -> Result<Moments>;
-
-    /// The part of the bound that belongs to each column, with the parameters that `model` has.
-    fn objectives(&mut self, model: &Model, tables: &Tables) -> Result<Vec<f64>>;
-
-    /// The same with the parameters that the posteriors were made with.
-    fn first_objectives(&self) -> Vec<f64>;
-}
-
-/// Exact posteriors and their sums.
-pub(super) struct ExactPosteriors<'a> {
-    pub(super) exact: &'a Exact,
-    pub(super) sums: &'a StateSums,
-    pub(super) columns: &'a Columns,
-}
-
-impl Posteriors for ExactPosteriors<'_> {
-    fn moments(&mut self, model: &Model, tables: &Tables) -> Result<Moments> {
-        Ok(States::new(model, tables).distribute(self.columns, self.sums))
-    }
-
-    fn objectives(&mut self, model: &Model, tables: &Tables) -> Result<Vec<f64>> {
-        Ok(States::new(model, tables).column_objectives(tables, self.columns, self.sums))
-    }
-
-    fn first_objectives(&self) -> Vec<f64> {
-        self.exact.states().column_objectives(self.exact.tables(), self.columns, self.sums)
-    }
-}
-
-/// Truncated posteriors, the tables they were made with, and the moments that came of it.
-pub(super) struct TruncatedPosteriors<'a, 'b> {
-    pub(super) truncated: &'a mut Truncated<'b>,
-    pub(super) tables: &'a Tables,
-    pub(super) first: &'a Moments,
-    pub(super) columns: &'a Columns,
-}
-
-impl Posteriors for TruncatedPosteriors<'_, '_> {
-    fn moments(&mut self, model: &Model, tables: &Tables) -> Result<Moments> {
-        let again = self.truncated.redistribute(model, tables)?;
-        Ok(Moments { active: self.first.active.clone(), weight: self.first.weight, bound: self.first.bound, ..again })
-    }
-
-    fn objectives(&mut self, model: &Model, tables: &Tables) -> Result<Vec<f64>> {
-        Ok(self.truncated.redistribute(model, tables)?.objectives(self.columns, tables))
-    }
-
-    fn first_objectives(&self) -> Vec<f64> {
-        self.first.objectives(self.columns, self.tables)
     }
 }
 
@@ -166,7 +107,12 @@ impl MStep<'_> {
     /// fixed point only). The expected log-joint separates over columns: a column whose part of it fell is moved back
     /// towards its old parameters, half way, a quarter, … and all the way in the end. The mean domain is convex, so
     /// every point on the way is a legal one; what is held stays held.
-    fn guarded(&self, old: &Model, new: &mut Model, posteriors: &mut dyn Posteriors) -> Result<()> {
+    pub(super) fn guard(
+        &self,
+        old: &Model,
+        new: &mut Model,
+        posteriors: &mut (impl Posteriors + ?Sized),
+    ) -> Result<()> {
         let columns = old.columns();
         let mut floor = posteriors.first_objectives();
         self.add_pseudo_counts(old, &Tables::new(old), &mut floor);

@@ -1,13 +1,17 @@
 //! Expectation maximisation: initialisation, moments, M-step, schedules, and the loop.
 
 mod batches;
+mod check;
 mod checkpoint;
 mod clusters;
 mod distinct;
+mod e_step;
+mod fit;
 mod init;
 mod m_step;
 mod ordered;
 mod progress;
+mod revival;
 mod run;
 mod schedule;
 mod settings;
@@ -15,10 +19,11 @@ mod spare;
 mod starts;
 mod training;
 
-pub use checkpoint::{Checkpoint, Fingerprint, Snapshot};
+pub use checkpoint::{Checkpoint, Fingerprint, Settings, Snapshot};
+pub use fit::{Fit, Iteration, StopReason};
 pub use init::Init;
 pub(crate) use progress::unobserved;
 pub use progress::{Observer, Progress, TrainingProgress};
-pub use run::{Fit, Iteration, StopReason};
+
 pub use schedule::{Held, Hold, Schedule};
 pub use settings::Em;

@@ -6,7 +6,8 @@
 //! isotonic regression of the averaged statistics (for families with one statistic, exactly): neighbours that changed
 //! places are pooled until none is left, and causes with equal parameters may own in any order.
 
-use super::m_step::{MStep, Posteriors};
+use super::e_step::Posteriors;
+use super::m_step::MStep;
 use crate::error::Result;
 use crate::model::{Model, Tables};
 use crate::posterior::Moments;
@@ -27,7 +28,7 @@ impl MStep<'_> {
         &self,
         mut model: Model,
         moments: &Moments,
-        posteriors: &mut dyn Posteriors,
+        posteriors: &mut (impl Posteriors + ?Sized),
         tables: &Tables,
     ) -> Result<Model> {
         self.apply(&mut model, moments);

@@ -1,9 +1,12 @@
 //! Numbers that change as training goes on.
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::{Error, Result};
 
 /// A number for each iteration.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Schedule {
     /// Always the same.
@@ -62,7 +65,7 @@ impl Schedule {
 }
 
 /// Which parameters are held where they are, as a span of iterations.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hold {
     /// What is held.
     pub what: Held,
@@ -73,7 +76,8 @@ pub struct Hold {
 }
 
 /// A parameter that can be held.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Held {
     /// $\vec\pi$.
     Pi,

@@ -1,11 +1,10 @@
-//! What a training run is asked to do.
+//! The settings of a training.
 
-use super::training::Training;
+use serde::{Deserialize, Serialize};
+
 use super::{Hold, Init, Schedule};
-use crate::error::{Error, Result};
 use crate::family::FamilySpec;
-use crate::model::{Background, Columns, Data, Superposition};
-use crate::posterior::truncated::LARGEST_H;
+use crate::model::{Background, Superposition};
 use crate::posterior::{LARGEST_EXACT_H, Truncation};
 
 /// $S$ where nothing was said: the paper's.
@@ -26,43 +25,56 @@ const DEFAULT_STATES: usize = 60;
 ///     Background::fixed(&[1.0]),
 /// )?;
 /// let counts = truth.sample(500, 1).y;
-/// let fit = Em::new(2).family(family("poisson")?).seed(1).starts(5).run(&counts)?;
+/// let fit = Em::new(2).family("poisson").seed(1).starts(5).run(&counts)?;
 /// assert!((fit.model.pi().sum() - 0.6).abs() < 0.1);
 /// assert!(fit.bound > truth.log_likelihood(&counts)? - 5.0);
 /// # Ok::<(), efmca::Error>(())
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+// the names are part of checkpoints: a field can be renamed, its name here cannot
+#[serde(default = "Em::defaults")]
 pub struct Em {
+    #[serde(rename = "causes")]
     pub(super) h: usize,
+    #[serde(rename = "spare causes")]
     pub(super) spare: usize,
+    #[serde(rename = "family")]
     pub(super) families: Vec<FamilySpec>,
     pub(super) background: Background,
     pub(super) superposition: Superposition,
     pub(super) iterations: usize,
     pub(super) tolerance: f64,
     pub(super) seed: u64,
+    #[serde(rename = "start")]
     pub(super) init: Init,
+    #[serde(rename = "first pi")]
     pub(super) pi_init: Option<(f64, f64)>,
     pub(super) starts: usize,
+    #[serde(rename = "short iterations")]
     pub(super) short_iterations: usize,
+    #[serde(rename = "warm start")]
     pub(super) warm_start: usize,
     pub(super) temperature: Schedule,
     pub(super) rho: Option<Schedule>,
+    #[serde(rename = "M-step iterations")]
     pub(super) repeats: usize,
     pub(super) guard: Option<bool>,
+    #[serde(rename = "pseudo-count")]
     pub(super) pseudo_count: f64,
+    #[serde(rename = "smallest pi")]
     pub(super) smallest_pi: f64,
     pub(super) revive: bool,
     pub(super) holds: Vec<Hold>,
+    #[serde(rename = "posterior")]
     pub(super) truncation: Option<Truncation>,
     pub(super) batches: usize,
 }
 
 impl Em {
-    /// Training with `h` causes ($H$ of the paper).
-    pub fn new(h: usize) -> Em {
+    /// Training with `causes` causes ($H$ of the paper).
+    pub fn new(causes: usize) -> Em {
         Em {
-            h,
+            h: causes,
             spare: 0,
             families: Vec::new(),
             background: Background::Learned,
@@ -89,6 +101,7 @@ impl Em {
     }
 
     /// The family of all columns: a name such as `"poisson"` or `"gamma:k=4"` (see [`mod@crate::family::registry`]), or a family.
+    #[must_use]
     pub fn family(mut self, family: impl Into<FamilySpec>) -> Em {
         self.families = vec![family.into()];
         self
@@ -101,18 +114,21 @@ impl Em {
     }
 
     /// What is there when no cause is (default: learned).
+    #[must_use]
     pub fn background(mut self, background: Background) -> Em {
         self.background = background;
         self
     }
 
     /// How active causes combine (default: the maximum).
+    #[must_use]
     pub fn superposition(mut self, superposition: Superposition) -> Em {
         self.superposition = superposition;
         self
     }
 
     /// The number of EM iterations, at the most (default: 100).
+    #[must_use]
     pub fn iterations(mut self, iterations: usize) -> Em {
         self.iterations = iterations;
         self
@@ -120,24 +136,28 @@ impl Em {
 
     /// Training ends when three iterations in a row change the log-likelihood by less than this, relatively
     /// (default: 10⁻⁹); 0 runs all iterations.
+    #[must_use]
     pub fn tolerance(mut self, tolerance: f64) -> Em {
         self.tolerance = tolerance;
         self
     }
 
     /// The same seed gives the same model, bit for bit, for any number of threads (default: 0).
+    #[must_use]
     pub fn seed(mut self, seed: u64) -> Em {
         self.seed = seed;
         self
     }
 
     /// How the dictionaries start (default: the paper's, with noise of a tenth of a standard deviation).
+    #[must_use]
     pub fn init(mut self, init: Init) -> Em {
         self.init = init;
         self
     }
 
     /// The priors $\pi_h$ start uniformly drawn from this range (default: all at $2/H$, or 0.3 if that is less).
+    #[must_use]
     pub fn pi_init(mut self, low: f64, high: f64) -> Em {
         self.pi_init = Some((low, high));
         self
@@ -145,12 +165,14 @@ impl Em {
 
     /// The number of starts (default: 1). With more than one, each is given a short run and the best goes on. Twenty starts
     /// of ten iterations found every bar in 100 of 100 runs of the bars test.
+    #[must_use]
     pub fn starts(mut self, starts: usize) -> Em {
         self.starts = starts;
         self
     }
 
     /// The iterations of the short run that chooses between starts (default: 15).
+    #[must_use]
     pub fn short_iterations(mut self, iterations: usize) -> Em {
         self.short_iterations = iterations;
         self
@@ -158,12 +180,14 @@ impl Em {
 
     /// The paper's warm start (appendix C.1): this many iterations with Gaussian noise first, whose posteriors then
     /// make the first parameters of the target family (default: none).
+    #[must_use]
     pub fn warm_start(mut self, iterations: usize) -> Em {
         self.warm_start = iterations;
         self
     }
 
     /// Tempered posteriors $q \propto p(\vec s, \vec y)^{1/T}$ with this temperature $T$ (default: 1).
+    #[must_use]
     pub fn temperature(mut self, schedule: Schedule) -> Em {
         self.temperature = schedule;
         self
@@ -171,12 +195,14 @@ impl Em {
 
     /// The smooth maximum with this exponent until the schedule settles, and the true one from there on; a constant
     /// exponent is used in all iterations (default: none). The model that comes out has the true maximum.
+    #[must_use]
     pub fn rho(mut self, schedule: Schedule) -> Em {
         self.rho = Some(schedule);
         self
     }
 
     /// How often the fixed-point equation of the M-step is iterated (default: once, as in the paper).
+    #[must_use]
     pub fn m_step_iterations(mut self, repeats: usize) -> Em {
         self.repeats = repeats;
         self
@@ -187,6 +213,7 @@ impl Em {
     ///
     /// Without it the step is the paper's. It usually rises too, but near the end it can dip, and it can end in a cycle
     /// of two models instead of at a maximum; [`crate::Fit::dips`] counts.
+    #[must_use]
     pub fn guard(mut self, guard: bool) -> Em {
         self.guard = Some(guard);
         self
@@ -194,12 +221,14 @@ impl Em {
 
     /// Adds this many rows of average data to every entry of the dictionaries, which keeps all families off the edge
     /// of their domains (default: 0, the maximum likelihood).
+    #[must_use]
     pub fn pseudo_count(mut self, pseudo_count: f64) -> Em {
         self.pseudo_count = pseudo_count;
         self
     }
 
     /// How close to 0 and 1 the priors may come (default: 10⁻⁵).
+    #[must_use]
     pub fn smallest_pi(mut self, smallest: f64) -> Em {
         self.smallest_pi = smallest;
         self
@@ -207,6 +236,7 @@ impl Em {
 
     /// Whether a cause that owns no data is started again from a badly explained row (default: yes, in the first two
     /// thirds of the iterations, and not while the first dictionary is held). The likelihood may fall when that happens.
+    #[must_use]
     pub fn revive(mut self, revive: bool) -> Em {
         self.revive = revive;
         self
@@ -232,9 +262,15 @@ impl Em {
     /// assert!(bars::recovered(&truth, &model));
     /// # Ok::<(), efmca::Error>(())
     /// ```
+    #[must_use]
     pub fn spare_causes(mut self, causes: usize) -> Em {
         self.spare = causes;
         self
+    }
+
+    /// The settings that are taken where a file says nothing about them.
+    fn defaults() -> Em {
+        Em::new(1)
     }
 
     /// The number of causes that training starts with.
@@ -244,6 +280,7 @@ impl Em {
 
     /// Truncated posteriors: for each row a set of states, improved by proposals (default: exact posteriors over all $2^H$
     /// states up to 16 causes, and sets of 60 states above).
+    #[must_use]
     pub fn truncated(mut self, truncation: Truncation) -> Em {
         self.truncation = Some(truncation);
         self
@@ -252,6 +289,7 @@ impl Em {
     /// Updates the parameters this often in each iteration of truncated posteriors, each time after a part of the rows had
     /// its E-step (default: 1). The moments of the other parts stay as they were: incremental EM (Neal and Hinton, 1998),
     /// which needs fewer passes over the data. The iterated and the guarded M-step are not used with it.
+    #[must_use]
     pub fn batches(mut self, batches: usize) -> Em {
         self.batches = batches;
         self
@@ -269,109 +307,10 @@ impl Em {
     }
 
     /// Holds a parameter over a span of iterations.
+    #[must_use]
     pub fn hold(mut self, hold: Hold) -> Em {
         self.holds.push(hold);
         self
-    }
-
-    /// Checks the settings against the data and takes its statistics.
-    pub(super) fn prepare(&self, y: &dyn Data) -> Result<Training> {
-        if self.h == 0 {
-            return Err(Error::setting("causes", 0, "a model needs one cause at least"));
-        }
-        if self.h.saturating_add(self.spare) > LARGEST_H {
-            return Err(Error::setting(
-                "causes",
-                self.h.saturating_add(self.spare),
-                format!("there can be {LARGEST_H} at most"),
-            ));
-        }
-        if y.n() == 0 || y.d() == 0 {
-            return Err(Error::EmptyData { rows: y.n(), columns: y.d() });
-        }
-        let positive = |name, value: usize| match value {
-            0 => Err(Error::setting(name, 0, "it must be 1 or more")),
-            _ => Ok(()),
-        };
-        positive("starts", self.starts)?;
-        positive("batches", self.batches)?;
-        positive("m_step_iterations", self.repeats)?;
-        let not_negative = |name, value: f64| match value.is_finite() && value >= 0.0 {
-            true => Ok(()),
-            false => Err(Error::setting(name, value, "it must be finite and not negative")),
-        };
-        not_negative("tolerance", self.tolerance)?;
-        not_negative("pseudo_count", self.pseudo_count)?;
-        if !(self.smallest_pi > 0.0 && self.smallest_pi < 0.5) {
-            return Err(Error::setting("smallest_pi", self.smallest_pi, "it must lie between 0 and 0.5"));
-        }
-        if let Some((low, high)) = self.pi_init
-            && !(0.0 < low && low <= high && high < 1.0)
-        {
-            return Err(Error::setting("pi_init", format!("{low}..{high}"), "it must be a range between 0 and 1"));
-        }
-        self.temperature.check("temperature")?;
-        if let Some(rho) = self.rho {
-            rho.check("rho")?;
-        }
-        match self.init {
-            Init::MeanNoise { scale } if !(scale > 0.0 && scale.is_finite()) => {
-                return Err(Error::setting(
-                    "init scale",
-                    scale,
-                    "without noise all causes stay equal; make it positive",
-                ));
-            }
-            Init::Clusters { spread } if !(spread > 0.0 && spread.is_finite()) => {
-                return Err(Error::setting("init spread", spread, "it must be positive; 1 is that of all data"));
-            }
-            Init::Rows { share } if !(share > 0.0 && share <= 1.0) => {
-                return Err(Error::setting("init share", share, "it must be above 0 and at most 1"));
-            }
-            _ => {}
-        }
-        if let Some(truncation) = self.posterior_settings() {
-            truncation.check()?;
-            if self.rho.is_some() || self.superposition.rho().is_some() {
-                return Err(Error::setting(
-                    "rho",
-                    "set",
-                    "truncated posteriors know the true maximum only; leave out the smooth one, or use exact posteriors (16 causes at most)",
-                ));
-            }
-        }
-        let columns = self.columns(y.d())?;
-        if let Init::Model(model) = &self.init {
-            let same = model.columns.iter().map(|(_, f, _)| f.spec()).eq(columns.iter().map(|(_, f, _)| f.spec()));
-            if model.h() != self.first_h() || !same {
-                return Err(Error::shape(
-                    "initial model",
-                    format!("{} causes and the families of the data", self.first_h()),
-                    format!("{} causes over {} columns", model.h(), model.d()),
-                ));
-            }
-        }
-        if let Init::Posteriors(model) = &self.init
-            && (model.h() != self.first_h() || model.d() != columns.d())
-        {
-            return Err(Error::shape(
-                "model to take posteriors from",
-                format!("{} causes over {} columns", self.first_h(), columns.d()),
-                format!("{} causes over {} columns", model.h(), model.d()),
-            ));
-        }
-        let training = Training::new(self, &columns, y)?;
-        training.check_learnable()?;
-        Ok(training)
-    }
-
-    fn columns(&self, d: usize) -> Result<Columns> {
-        match self.families.len() {
-            0 => Err(Error::setting("family", "none", "say which: .family(\"poisson\")")),
-            1 => Columns::same(self.families[0].resolve()?, d),
-            count if count == d => Columns::new(self.families.iter().map(FamilySpec::resolve).collect::<Result<_>>()?),
-            count => Err(Error::shape("families", format!("1 or {d} (one for each column)"), count)),
-        }
     }
 
     /// The starting value of every prior, unless a range is given.

@@ -6,16 +6,18 @@ use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
 use super::clusters::Clusters;
+use super::e_step::{EStep, ExactStep, TruncatedStep};
+use super::fit::{Fit, StopReason};
 use super::init::{dictionaries, of_group, weak_rows};
-use super::m_step::{ExactPosteriors, MStep, TruncatedPosteriors};
+use super::m_step::MStep;
 use super::progress::{Observer, Progress, unobserved};
-use super::run::{Engine, Fit, Run, StopReason};
+use super::run::Run;
 use super::training::Training;
 use super::{Em, Held, Init};
 use crate::error::Result;
 use crate::family::Gaussian;
 use crate::model::{Background, Columns, Data, Model, Tables};
-use crate::posterior::Exact;
+use crate::posterior::{Moments, Sets, Truncated};
 
 /// E-steps that fill sets of states for a model that comes without.
 const FIRST_STEPS: usize = 5;
@@ -111,11 +113,9 @@ impl Em {
         let stop = run.advance(iterations, observer)?;
         run.remove(run.spare())?;
         let bound = run.bound()?;
-        let Run { model, history, engine, .. } = run;
-        let sets = match engine {
-            Engine::Exact(_) => None,
-            Engine::Truncated(truncated) => Some(truncated.into_sets()),
-        };
+        let Run { mut model, history, posteriors, .. } = run;
+        let sets = posteriors.into_sets();
+        model.states = sets.as_ref().map(Sets::s);
         Ok(Fit { model, bound, history, stop, weight: training.total_weight(), sets })
     }
 
@@ -282,7 +282,7 @@ impl Em {
         other: &Training,
         run: Run<'_>,
     ) -> Result<Model> {
-        let Run { model: trained, engine, .. } = run;
+        let Run { model: trained, posteriors, .. } = run;
         let (columns, owning) = (training.columns(), Tables::new(&trained));
         let m_step = MStep {
             pseudo_count: self.pseudo_count.max(1e-3),
@@ -293,10 +293,20 @@ impl Em {
             hold_background: false,
             mean_weight: training.mean_weight(),
         };
-        match (engine, training) {
-            (Engine::Truncated(mut truncated), Training::Truncated { observed, .. }) => {
+        let e_steps = posteriors.e_steps();
+        let (mut posteriors, moments): (Box<dyn EStep + '_>, Moments) = match (other, training) {
+            (
+                Training::Truncated { observed: other, truncation, .. },
+                Training::Truncated { observed, substitutes, .. },
+            ) => {
+                let mut truncated = Truncated::new(other, truncation, trained.h(), self.seed);
+                let trained_sets = posteriors.into_sets().filter(|_| e_steps > 0);
                 // sets that were not trained need a few steps to be good
-                for _ in 0..if truncated.is_filled() { 1 } else { FIRST_STEPS } {
+                let steps = if trained_sets.is_some() { 1 } else { FIRST_STEPS };
+                if let Some(sets) = trained_sets {
+                    truncated = truncated.with_sets(sets).after(e_steps);
+                }
+                for _ in 0..steps {
                     truncated.e_step(&trained, 1.0, true)?;
                 }
                 let tables = Tables {
@@ -306,17 +316,16 @@ impl Em {
                 };
                 let mut truncated = truncated.with_data(observed);
                 let moments = truncated.redistribute(&model, &tables)?;
-                let mut posteriors =
-                    TruncatedPosteriors { truncated: &mut truncated, tables: &tables, first: &moments, columns };
-                m_step.adopt(model, &moments, &mut posteriors, &owning)
+                let mut step = TruncatedStep::new(truncated, substitutes);
+                step.adopt(tables, moments.clone());
+                (Box::new(step), moments)
             }
             _ => {
-                let exact = Exact::new(&trained)?;
-                let sums = exact.e_step(other.sample(), training.sample(), 1.0)?;
-                let moments = exact.states().distribute(columns, &sums);
-                let mut posteriors = ExactPosteriors { exact: &exact, sums: &sums, columns };
-                m_step.adopt(model, &moments, &mut posteriors, &owning)
+                let mut step = ExactStep::for_other(other.sample(), training.sample());
+                let (moments, _) = step.e_step(&trained, 1.0, true)?;
+                (Box::new(step), moments)
             }
-        }
+        };
+        m_step.adopt(model, &moments, &mut *posteriors, &owning)
     }
 }

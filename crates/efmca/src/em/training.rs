@@ -61,14 +61,6 @@ impl Training {
         }
     }
 
-    /// How states without a cause are proposed, if posteriors are truncated.
-    pub(super) fn substitutes(&self) -> Option<&Truncation> {
-        match self {
-            Training::Exact(_) => None,
-            Training::Truncated { substitutes, .. } => Some(substitutes),
-        }
-    }
-
     /// The rows that count.
     pub(super) fn weighty_rows(&self) -> Vec<usize> {
         match self {

@@ -29,7 +29,7 @@ pub(crate) const BETA: Entry = Entry {
     name: "beta",
     aliases: &[],
     summary: "fractions strictly between 0 and 1",
-    known: &[],
+    fixed: &[],
     examples: &["beta"],
     build: |_| Ok(Arc::new(Beta)),
 };

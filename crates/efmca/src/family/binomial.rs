@@ -5,11 +5,11 @@ use std::sync::Arc;
 use rand::Rng;
 use rand_distr::Distribution;
 
-use super::registry::{Entry, Known, Search};
+use super::registry::{Entry, FixedParameter, Search};
 use super::{Family, Parameter, Range, Support};
 use crate::special::{ln_beta, log1p_exp, logistic, logit};
 
-/// The Binomial family with a known number of trials $n$; $n = 1$ is the Bernoulli family.
+/// The Binomial family with a fixed number of trials $n$; $n = 1$ is the Bernoulli family.
 ///
 /// $$ p(y) = \binom{n}{y}  p^y (1-p)^{n-y} $$
 /// $$ T = y,\ \eta = \operatorname{logit} p,\ A = n\log(1+e^\eta),\ \Phi(w) = \log\frac{w}{n-w},\ F(w) = w $$
@@ -25,7 +25,7 @@ pub(crate) const BERNOULLI: Entry = Entry {
     name: "bernoulli",
     aliases: &["binary"],
     summary: "yes or no, 0 or 1",
-    known: &[],
+    fixed: &[],
     examples: &["bernoulli"],
     build: |_| Ok(Arc::new(Binomial { n: 1.0 })),
 };
@@ -34,9 +34,10 @@ pub(crate) const BINOMIAL: Entry = Entry {
     name: "binomial",
     aliases: &[],
     summary: "number of successes in n trials",
-    known: &[Known::required("n", "number of trials").found_by(Search::Whole(|values| (values.max, 30.0 * values.max)))],
+    fixed: &[FixedParameter::required("n", "number of trials")
+        .found_by(Search::Integer(|values| (values.max, 30.0 * values.max)))],
     examples: &["binomial:n=12", "binomial:n=1000"],
-    build: |known| Ok(Arc::new(Binomial { n: known.whole("n", 1)? as f64 })),
+    build: |fixed| Ok(Arc::new(Binomial { n: fixed.integer("n", 1)? as f64 })),
 };
 
 impl Binomial {

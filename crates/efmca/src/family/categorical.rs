@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rand::{Rng, RngExt};
 
-use super::registry::{Entry, Known, Search};
+use super::registry::{Entry, FixedParameter, Search};
 use super::{Family, Parameter, Range, Support};
 use crate::error::{Error, Result};
 
@@ -29,27 +29,28 @@ pub(crate) const CATEGORICAL: Entry = Entry {
     name: "categorical",
     aliases: &["multinoulli"],
     summary: "one of k categories, written 0 to k-1",
-    known: &[
-        Known::required("k", "number of categories, 2 or more").found_by(Search::Value(|values| values.max + 1.0)),
-        Known::optional("scores", "a number for each category, as 0/1/4; 0/1/2/… unless given"),
-        Known::optional("order", "`nominal` if the categories have no order"),
+    fixed: &[
+        FixedParameter::required("k", "number of categories, 2 or more")
+            .found_by(Search::Value(|values| values.max + 1.0)),
+        FixedParameter::optional("scores", "a number for each category, as 0/1/4; 0/1/2/… unless given"),
+        FixedParameter::optional("order", "`nominal` if the categories have no order"),
     ],
     examples: &["categorical:k=2", "categorical:k=5", "categorical:k=3,scores=0/1/4", "categorical:k=4,order=nominal"],
-    build: |known| {
-        let k = known.whole("k", 2)?;
+    build: |fixed| {
+        let k = fixed.integer("k", 2)?;
         if k > LARGEST_K {
-            return Err(known.refuse("k", &format!("at most {LARGEST_K} categories are supported")));
+            return Err(fixed.refuse("k", &format!("at most {LARGEST_K} categories are supported")));
         }
-        let scores = match known.text("scores") {
+        let scores = match fixed.text("scores") {
             None => (0..k).map(|v| v as f64).collect(),
             Some(text) => parse_scores(text, k)?,
         };
-        let nominal = match known.text("order") {
+        let nominal = match fixed.text("order") {
             None => false,
             Some("nominal") => true,
-            Some(_) => return Err(known.refuse("order", "only `nominal` can be written here")),
+            Some(_) => return Err(fixed.refuse("order", "only `nominal` can be written here")),
         };
-        Ok(Arc::new(Categorical { scores, default_scores: !known.has("scores"), nominal }))
+        Ok(Arc::new(Categorical { scores, default_scores: !fixed.has("scores"), nominal }))
     },
 };
 

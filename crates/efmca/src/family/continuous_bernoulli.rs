@@ -26,7 +26,7 @@ pub(crate) const CONTINUOUS_BERNOULLI: Entry = Entry {
     name: "continuous-bernoulli",
     aliases: &["continuousbernoulli"],
     summary: "grey values from 0 to 1, both ends included",
-    known: &[],
+    fixed: &[],
     examples: &["continuous-bernoulli"],
     build: |_| Ok(Arc::new(ContinuousBernoulli)),
 };

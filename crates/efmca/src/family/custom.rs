@@ -12,7 +12,7 @@
 //!
 //! ```
 //! use std::sync::Arc;
-//! use efmca::dual::Real;
+//! use efmca::family::custom::Real;
 //! use efmca::family::{Family, Support, checked_phi};
 //! use efmca::family::custom::{Custom, Definition};
 //! use efmca::{Background, Em, Model};
@@ -68,7 +68,9 @@ use rand::{Rng, RngExt};
 
 use super::expectation::{Panels, discrete_mode, expectation};
 use super::{Family, Measure, Parameter, Range, Support};
-use crate::dual::{Dual, Real};
+use crate::dual::Dual;
+pub use crate::dual::Real;
+pub use crate::special::ln_gamma;
 
 /// What only you can know of your family, with $L$ sufficient statistics.
 pub trait Definition<const L: usize>: Debug + Send + Sync {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use rand::Rng;
 use rand_distr::Distribution;
 
-use super::gen_gamma::gamma_known_shape;
-use super::registry::{Entry, Known};
+use super::gen_gamma::gamma_fixed_shape;
+use super::registry::{Entry, FixedParameter};
 use super::solve::decreasing_root;
 use super::{Family, Parameter, Range, Support, representable};
 use crate::special::{digamma, ln_gamma, log_minus_digamma, trigamma};
@@ -33,9 +33,9 @@ pub(crate) const GAMMA: Entry = Entry {
     name: "gamma",
     aliases: &[],
     summary: "positive amounts; speckle intensity (k = number of looks, if known)",
-    known: &[Known::optional("k", "shape, if it is known").between(|_| (0.05, 500.0))],
+    fixed: &[FixedParameter::optional("k", "shape, if it is known").between(|_| (0.05, 500.0))],
     examples: &["gamma", "gamma:k=4", "gamma:k=0.5"],
-    build: |known| if known.has("k") { gamma_known_shape(known.positive("k")?) } else { Ok(Arc::new(Gamma)) },
+    build: |fixed| if fixed.has("k") { gamma_fixed_shape(fixed.positive("k")?) } else { Ok(Arc::new(Gamma)) },
 };
 
 /// Solves $\log\alpha - \psi(\alpha) = s$ for $s > 0$.

@@ -1,11 +1,11 @@
-//! Gaussian noise, with mean and variance learned or one of them known.
+//! Gaussian noise, with mean and variance learned or one of them fixed.
 
 use std::sync::Arc;
 
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-use super::registry::{Entry, Known, Search};
+use super::registry::{Entry, FixedParameter, Search};
 use super::{Family, Parameter, Range, Support};
 use crate::error::Error;
 use crate::special::HALF_LN_TWO_PI;
@@ -31,15 +31,16 @@ pub(crate) const GAUSSIAN: Entry = Entry {
     name: "gaussian",
     aliases: &["normal"],
     summary: "real numbers with symmetric scatter; mean and variance learned, unless one is given",
-    known: &[
-        Known::optional("var", "variance, if it is known").between(|values| (1e-4 * values.variance, values.variance)),
-        Known::optional("mean", "mean, if it is known").found_by(Search::Value(|values| values.median)),
+    fixed: &[
+        FixedParameter::optional("var", "variance, if it is known")
+            .between(|values| (1e-4 * values.variance, values.variance)),
+        FixedParameter::optional("mean", "mean, if it is known").found_by(Search::Value(|values| values.median)),
     ],
     examples: &["gaussian", "gaussian:var=2.25", "gaussian:mean=1.5"],
-    build: |known| match (known.has("var"), known.has("mean")) {
+    build: |fixed| match (fixed.has("var"), fixed.has("mean")) {
         (false, false) => Ok(Arc::new(Gaussian)),
-        (true, false) => Ok(Arc::new(GaussianKnownVariance { var: known.positive("var")? })),
-        (false, true) => Ok(Arc::new(GaussianKnownMean { mean: known.number("mean")? })),
+        (true, false) => Ok(Arc::new(GaussianFixedVariance { var: fixed.positive("var")? })),
+        (false, true) => Ok(Arc::new(GaussianFixedMean { mean: fixed.number("mean")? })),
         (true, true) => Err(Error::FamilyParameter {
             family: "gaussian".into(),
             problem: "with both var and mean given nothing is left to learn; give one of them".into(),
@@ -178,15 +179,15 @@ impl Family for Gaussian {
     }
 }
 
-/// The Gaussian family with known variance $\sigma^2$: the classical noise model of sparse coding.
+/// The Gaussian family with fixed variance $\sigma^2$: the classical noise model of sparse coding.
 ///
 /// $$ T = y,\ \eta = \frac{\mu}{\sigma^2},\ A = \frac{\sigma^2\eta^2}{2},\ \Phi(w) = \frac{w}{\sigma^2},\ F(w) = w $$
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct GaussianKnownVariance {
+pub struct GaussianFixedVariance {
     var: f64,
 }
 
-impl Family for GaussianKnownVariance {
+impl Family for GaussianFixedVariance {
     fn spec(&self) -> String {
         format!("gaussian:var={}", self.var)
     }
@@ -248,17 +249,17 @@ impl Family for GaussianKnownVariance {
     }
 }
 
-/// The Gaussian family with known mean: causes differ in how far values scatter about it.
+/// The Gaussian family with fixed mean: causes differ in how far values scatter about it.
 ///
 /// $$ T = (y-\mu)^2,\ \eta = \frac{-1}{2\sigma^2},\ A = -\tfrac12\log(-2\eta),\ \Phi(w) = \frac{-1}{2w},\ F(w) = \mu $$
 ///
 /// The mean does not move, so the dominance is the variance $w$.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct GaussianKnownMean {
+pub struct GaussianFixedMean {
     mean: f64,
 }
 
-impl Family for GaussianKnownMean {
+impl Family for GaussianFixedMean {
     fn spec(&self) -> String {
         format!("gaussian:mean={}", self.mean)
     }

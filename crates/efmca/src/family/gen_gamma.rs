@@ -5,18 +5,18 @@ use std::sync::Arc;
 use rand::Rng;
 use rand_distr::Distribution;
 
-use super::registry::{Entry, Known};
+use super::registry::{Entry, FixedParameter};
 use super::{Family, Parameter, Range, Support, representable};
 use crate::error::{Error, Result};
 use crate::special::ln_gamma;
 
-/// The generalised Gamma family with known exponents $d$ and $p$ ($d/p > 0$), and its scale as the one parameter.
+/// The generalised Gamma family with fixed exponents $d$ and $p$ ($d/p > 0$), and its scale as the one parameter.
 ///
 /// $$ p(y) = \frac{|p|}{\Gamma(d/p)} \frac{y^{d-1}}{a^d}  e^{-(y/a)^p} $$
 /// $$ T = y^p,\ \eta = -a^{-p},\ A = -\tfrac dp\log(-\eta),\ \Phi(w) = -\frac{d/p}{w} $$
 /// $$ F(w) = \Big(\frac{w}{d/p}\Big)^{1/p} \frac{\Gamma((d+1)/p)}{\Gamma(d/p)} $$
 ///
-/// Exponential ($d=p=1$), Gamma with known shape ($d=k$, $p=1$; $k$ looks of SAR speckle), Rayleigh ($2,2$), Maxwell
+/// Exponential ($d=p=1$), Gamma with fixed shape ($d=k$, $p=1$; $k$ looks of SAR speckle), Rayleigh ($2,2$), Maxwell
 /// ($3,2$), half-normal ($1,2$), Nakagami ($2m,2$), Weibull ($k,k$) and inverse Gamma ($-\alpha,-1$) are this row
 /// with their own names and their own conventional parameter $\theta$, $\eta = -c \theta^e$.
 #[derive(Debug, Clone, PartialEq)]
@@ -63,13 +63,13 @@ pub(crate) const EXPONENTIAL: Entry = Entry {
     name: "exponential",
     aliases: &["exp"],
     summary: "waiting times, single-look speckle intensity",
-    known: &[],
+    fixed: &[],
     examples: &["exponential"],
     build: |_| GenGamma::named("exponential".into(), 1.0, 1.0, Scale("rate", 1.0, 1.0)),
 };
 
-/// Gamma with known shape, which the entry of `gamma` builds when it is given `k`.
-pub(super) fn gamma_known_shape(k: f64) -> Result<Arc<dyn Family>> {
+/// Gamma with fixed shape, which the entry of `gamma` builds when it is given `k`.
+pub(super) fn gamma_fixed_shape(k: f64) -> Result<Arc<dyn Family>> {
     GenGamma::named(format!("gamma:k={k}"), k, 1.0, Scale("rate", 1.0, 1.0))
 }
 
@@ -77,7 +77,7 @@ pub(crate) const RAYLEIGH: Entry = Entry {
     name: "rayleigh",
     aliases: &[],
     summary: "amplitude of two equal Gaussian parts (speckle and MRI amplitude)",
-    known: &[],
+    fixed: &[],
     examples: &["rayleigh"],
     build: |_| GenGamma::named("rayleigh".into(), 2.0, 2.0, Scale("sigma", 0.5, -2.0)),
 };
@@ -86,7 +86,7 @@ pub(crate) const MAXWELL: Entry = Entry {
     name: "maxwell",
     aliases: &[],
     summary: "length of three equal Gaussian parts (speeds)",
-    known: &[],
+    fixed: &[],
     examples: &["maxwell"],
     build: |_| GenGamma::named("maxwell".into(), 3.0, 2.0, Scale("a", 0.5, -2.0)),
 };
@@ -95,7 +95,7 @@ pub(crate) const HALF_NORMAL: Entry = Entry {
     name: "half-normal",
     aliases: &["halfnormal"],
     summary: "magnitude of a Gaussian",
-    known: &[],
+    fixed: &[],
     examples: &["half-normal"],
     build: |_| GenGamma::named("half-normal".into(), 1.0, 2.0, Scale("sigma", 0.5, -2.0)),
 };
@@ -104,10 +104,10 @@ pub(crate) const NAKAGAMI: Entry = Entry {
     name: "nakagami",
     aliases: &[],
     summary: "fading amplitude; multi-look speckle amplitude (m looks)",
-    known: &[Known::required("m", "shape, a positive number").between(|_| (0.05, 200.0))],
+    fixed: &[FixedParameter::required("m", "shape, a positive number").between(|_| (0.05, 200.0))],
     examples: &["nakagami:m=0.8", "nakagami:m=4"],
-    build: |known| {
-        let m = known.positive("m")?;
+    build: |fixed| {
+        let m = fixed.positive("m")?;
         GenGamma::named(format!("nakagami:m={m}"), 2.0 * m, 2.0, Scale("omega", m, -1.0))
     },
 };
@@ -116,10 +116,10 @@ pub(crate) const WEIBULL: Entry = Entry {
     name: "weibull",
     aliases: &[],
     summary: "life times, wind speeds (shape known)",
-    known: &[Known::required("k", "shape, a positive number").between(|_| (0.1, 50.0))],
+    fixed: &[FixedParameter::required("k", "shape, a positive number").between(|_| (0.1, 50.0))],
     examples: &["weibull:k=1.7", "weibull:k=0.6"],
-    build: |known| {
-        let k = known.positive("k")?;
+    build: |fixed| {
+        let k = fixed.positive("k")?;
         GenGamma::named(format!("weibull:k={k}"), k, k, Scale("lambda", 1.0, -k))
     },
 };
@@ -128,12 +128,11 @@ pub(crate) const INVERSE_GAMMA: Entry = Entry {
     name: "inverse-gamma",
     aliases: &["inversegamma"],
     summary: "heavy-tailed positive amounts (shape known)",
-    known: &[
-        Known::required("alpha", "shape, a positive number; the mean is infinite up to 1").between(|_| (0.1, 500.0))
-    ],
+    fixed: &[FixedParameter::required("alpha", "shape, a positive number; the mean is infinite up to 1")
+        .between(|_| (0.1, 500.0))],
     examples: &["inverse-gamma:alpha=3", "inverse-gamma:alpha=0.7"],
-    build: |known| {
-        let alpha = known.positive("alpha")?;
+    build: |fixed| {
+        let alpha = fixed.positive("alpha")?;
         GenGamma::named(format!("inverse-gamma:alpha={alpha}"), -alpha, -1.0, Scale("beta", 1.0, 1.0))
     },
 };
@@ -142,13 +141,13 @@ pub(crate) const GEN_GAMMA: Entry = Entry {
     name: "gen-gamma",
     aliases: &["gengamma", "generalised-gamma", "generalized-gamma"],
     summary: "the row that exponential, gamma:k, rayleigh, weibull and others belong to",
-    known: &[
-        Known::required("d", "exponent of y, plus one").between(|_| (0.1, 50.0)),
-        Known::required("p", "exponent inside exp; d/p must be positive").between(|_| (0.1, 20.0)),
+    fixed: &[
+        FixedParameter::required("d", "exponent of y, plus one").between(|_| (0.1, 50.0)),
+        FixedParameter::required("p", "exponent inside exp; d/p must be positive").between(|_| (0.1, 20.0)),
     ],
     examples: &["gen-gamma:d=2.2,p=1.3"],
-    build: |known| {
-        let (d, p) = (known.number("d")?, known.number("p")?);
+    build: |fixed| {
+        let (d, p) = (fixed.number("d")?, fixed.number("p")?);
         GenGamma::named(format!("gen-gamma:d={d},p={p}"), d, p, Scale("a", 1.0, -p))
     },
 };

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use rand::Rng;
 use rand_distr::{Distribution, Exp1};
 
-use super::registry::{Entry, Known};
+use super::registry::{Entry, FixedParameter};
 use super::{Family, Parameter, Range, Support, poisson};
 use crate::special::{ln_beta, log1m_exp};
 
-/// The negative binomial family with known $r$; $r = 1$ is the geometric family.
+/// The negative binomial family with fixed $r$; $r = 1$ is the geometric family.
 ///
 /// $$ p(y) = \frac{\Gamma(y+r)}{y! \Gamma(r)}  p^r (1-p)^y $$
 /// $$ T = y,\ \eta = \log(1-p),\ A = -r\log(1-e^\eta),\ \Phi(w) = \log\frac{w}{r+w},\ F(w) = w $$
@@ -26,7 +26,7 @@ pub(crate) const GEOMETRIC: Entry = Entry {
     name: "geometric",
     aliases: &[],
     summary: "failures before the first success",
-    known: &[],
+    fixed: &[],
     examples: &["geometric"],
     build: |_| Ok(Arc::new(NegativeBinomial { r: 1.0 })),
 };
@@ -35,9 +35,9 @@ pub(crate) const NEGATIVE_BINOMIAL: Entry = Entry {
     name: "negative-binomial",
     aliases: &["negbin", "nb", "negativebinomial"],
     summary: "counts that scatter more than Poisson's (r known; the variance is w + w²/r)",
-    known: &[Known::required("r", "dispersion, a positive number").between(|_| (0.02, 1000.0))],
+    fixed: &[FixedParameter::required("r", "dispersion, a positive number").between(|_| (0.02, 1000.0))],
     examples: &["negative-binomial:r=2.5", "negative-binomial:r=0.3"],
-    build: |known| Ok(Arc::new(NegativeBinomial { r: known.positive("r")? })),
+    build: |fixed| Ok(Arc::new(NegativeBinomial { r: fixed.positive("r")? })),
 };
 
 impl Family for NegativeBinomial {

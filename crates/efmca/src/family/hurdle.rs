@@ -29,10 +29,10 @@ pub(crate) const HURDLE: Entry = Entry {
     name: "hurdle",
     aliases: &[],
     summary: "exact zeros and another family above them: hurdle-poisson, hurdle-gamma, hurdle-log-normal, …",
-    known: &[],
+    fixed: &[],
     examples: &["hurdle-poisson", "hurdle-gamma", "hurdle-log-normal", "hurdle-beta", "hurdle-gamma:k=4"],
-    build: |known| {
-        Err(known.refuse(
+    build: |fixed| {
+        Err(fixed.refuse(
             "",
             "say what stands above the zeros: hurdle-poisson, hurdle-gamma, hurdle-log-normal, hurdle-beta",
         ))

@@ -25,7 +25,7 @@ pub(crate) const INVERSE_GAUSSIAN: Entry = Entry {
     name: "inverse-gaussian",
     aliases: &["inversegaussian", "wald"],
     summary: "first-passage times, skewed positive amounts",
-    known: &[],
+    fixed: &[],
     examples: &["inverse-gaussian"],
     build: |_| Ok(Arc::new(InverseGaussian)),
 };

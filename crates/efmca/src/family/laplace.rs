@@ -5,10 +5,10 @@ use std::sync::Arc;
 use rand::{Rng, RngExt};
 use rand_distr::{Distribution, Exp1};
 
-use super::registry::{Entry, Known, Search};
+use super::registry::{Entry, FixedParameter, Search};
 use super::{Family, Parameter, Range, Support};
 
-/// The Laplace family with known centre $\mu$.
+/// The Laplace family with fixed centre $\mu$.
 ///
 /// $$ p(y) = \frac{1}{2b} e^{-|y-\mu|/b} $$
 /// $$ T = |y-\mu|,\ \eta = -\frac1b,\ A = \log\frac{2}{-\eta},\ \Phi(w) = -\frac1w,\ F(w) = \mu $$
@@ -23,9 +23,9 @@ pub(crate) const LAPLACE: Entry = Entry {
     name: "laplace",
     aliases: &[],
     summary: "sharp-peaked scatter about a known centre (mu, default 0)",
-    known: &[Known::optional("mu", "centre, 0 unless given").found_by(Search::Value(|values| values.median))],
+    fixed: &[FixedParameter::optional("mu", "centre, 0 unless given").found_by(Search::Value(|values| values.median))],
     examples: &["laplace", "laplace:mu=-0.5"],
-    build: |known| Ok(Arc::new(Laplace { mu: if known.has("mu") { known.number("mu")? } else { 0.0 } })),
+    build: |fixed| Ok(Arc::new(Laplace { mu: if fixed.has("mu") { fixed.number("mu")? } else { 0.0 } })),
 };
 
 impl Family for Laplace {

@@ -17,7 +17,7 @@ pub(crate) const LOG_NORMAL: Entry = Entry {
     name: "log-normal",
     aliases: &["lognormal"],
     summary: "positive amounts that scatter by factors",
-    known: &[],
+    fixed: &[],
     examples: &["log-normal"],
     build: |_| Ok(Arc::new(LogNormal)),
 };

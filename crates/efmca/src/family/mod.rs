@@ -37,7 +37,7 @@ pub use categorical::Categorical;
 pub use continuous_bernoulli::ContinuousBernoulli;
 pub use expectation::expectation;
 pub use gamma::Gamma;
-pub use gaussian::{Gaussian, GaussianKnownMean, GaussianKnownVariance};
+pub use gaussian::{Gaussian, GaussianFixedMean, GaussianFixedVariance};
 pub use gen_gamma::GenGamma;
 pub use geometric::NegativeBinomial;
 pub use hurdle::Hurdle;
@@ -120,7 +120,7 @@ impl Range {
 /// parameters $\vec w = \mathbb E\lbrack \vec T(y)\rbrack  = \nabla A(\vec\eta)$ (Eqns. 5 and 6). The dictionaries $W^{(l)}$ of
 /// the model hold $\vec w$.
 pub trait Family: Debug + Send + Sync {
-    /// The name with its known parameters, as [`family`] reads it: `gamma:k=4`.
+    /// The name with its fixed parameters, as [`family`] reads it: `gamma:k=4`.
     fn spec(&self) -> String;
 
     /// $L$, the number of sufficient statistics.

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use rand::Rng;
 use rand_distr::{Distribution, Exp1};
 
-use super::registry::{Entry, Known, Search};
+use super::registry::{Entry, FixedParameter, Search};
 use super::{Family, Parameter, Range, Support};
 
-/// The Pareto family with known threshold $x_m$.
+/// The Pareto family with fixed threshold $x_m$.
 ///
 /// $$ p(y) = \frac{\alpha x_m^\alpha}{y^{\alpha+1}} $$
 /// $$ T = \log\frac{y}{x_m},\ \eta = -\alpha,\ \log h = -\log y,\ A = -\log(-\eta),\ \Phi(w) = -\frac1w $$
@@ -25,9 +25,11 @@ pub(crate) const PARETO: Entry = Entry {
     name: "pareto",
     aliases: &[],
     summary: "amounts above a threshold with a power-law tail (xm known)",
-    known: &[Known::required("xm", "threshold, a positive number").found_by(Search::Value(|values| values.min))],
+    fixed: &[
+        FixedParameter::required("xm", "threshold, a positive number").found_by(Search::Value(|values| values.min))
+    ],
     examples: &["pareto:xm=2"],
-    build: |known| Ok(Arc::new(Pareto { xm: known.positive("xm")? })),
+    build: |fixed| Ok(Arc::new(Pareto { xm: fixed.positive("xm")? })),
 };
 
 impl Family for Pareto {

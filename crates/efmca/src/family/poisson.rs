@@ -3,7 +3,7 @@
 use rand::{Rng, RngExt};
 use rand_distr::Distribution;
 
-use super::registry::{Entry, Known};
+use super::registry::{Entry, FixedParameter};
 use super::solve::decreasing_root;
 use super::{Family, Parameter, Range, Support};
 use crate::special::{ln_gamma, log_expm1};
@@ -22,7 +22,7 @@ pub(crate) const POISSON: Entry = Entry {
     name: "poisson",
     aliases: &[],
     summary: "counts of independent events (photons, reads, clicks)",
-    known: &[],
+    fixed: &[],
     examples: &["poisson"],
     build: |_| Ok(std::sync::Arc::new(Poisson)),
 };
@@ -106,7 +106,7 @@ pub(crate) const ZERO_TRUNCATED_POISSON: Entry = Entry {
     name: "zero-truncated-poisson",
     aliases: &["ztp"],
     summary: "counts that are at least one (group sizes, events among those seen)",
-    known: &[] as &[Known],
+    fixed: &[] as &[FixedParameter],
     examples: &["zero-truncated-poisson"],
     build: |_| Ok(std::sync::Arc::new(ZeroTruncatedPoisson)),
 };

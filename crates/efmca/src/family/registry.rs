@@ -17,15 +17,15 @@ pub struct Entry {
     pub aliases: &'static [&'static str],
     /// What it is for, in a line.
     pub summary: &'static str,
-    /// The known parameters that may follow the name.
-    pub known: &'static [Known],
+    /// The fixed parameters that may follow the name.
+    pub fixed: &'static [FixedParameter],
     /// Specifications that show its range; the laws are tested on each.
     pub examples: &'static [&'static str],
-    pub(crate) build: fn(&KnownValues<'_>) -> Result<SharedFamily>,
+    pub(crate) build: fn(&FixedValues<'_>) -> Result<SharedFamily>,
 }
 
 /// A parameter that is given with the family and never learned.
-pub struct Known {
+pub struct FixedParameter {
     /// Its name before the equals sign.
     pub key: &'static str,
     /// What it means.
@@ -36,20 +36,20 @@ pub struct Known {
     pub search: Search,
 }
 
-/// How a known parameter that nobody knows is found in data.
+/// How a fixed parameter that is not given is found in data.
 #[derive(Debug, Clone, Copy)]
 pub enum Search {
     /// It is not looked for.
     No,
     /// By the likelihood, between two positive numbers.
     Range(fn(&Summary) -> (f64, f64)),
-    /// By the likelihood, among the whole numbers between two.
-    Whole(fn(&Summary) -> (f64, f64)),
+    /// By the likelihood, among the integers between two.
+    Integer(fn(&Summary) -> (f64, f64)),
     /// It is read off the data.
     Value(fn(&Summary) -> f64),
 }
 
-/// What a search for known parameters starts from.
+/// The values of a data set in short: where a search for fixed parameters starts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Summary {
     /// The smallest value.
@@ -62,22 +62,22 @@ pub struct Summary {
     pub variance: f64,
 }
 
-impl Known {
-    pub(super) const fn required(key: &'static str, meaning: &'static str) -> Known {
-        Known { key, meaning, required: true, search: Search::No }
+impl FixedParameter {
+    pub(super) const fn required(key: &'static str, meaning: &'static str) -> FixedParameter {
+        FixedParameter { key, meaning, required: true, search: Search::No }
     }
-    pub(super) const fn optional(key: &'static str, meaning: &'static str) -> Known {
-        Known { key, meaning, required: false, search: Search::No }
+    pub(super) const fn optional(key: &'static str, meaning: &'static str) -> FixedParameter {
+        FixedParameter { key, meaning, required: false, search: Search::No }
     }
 
     /// The same parameter with a way to find it.
-    pub(super) const fn found_by(mut self, search: Search) -> Known {
+    pub(super) const fn found_by(mut self, search: Search) -> FixedParameter {
         self.search = search;
         self
     }
 
     /// The same parameter, found by the likelihood between two positive numbers.
-    pub(super) const fn between(self, range: fn(&Summary) -> (f64, f64)) -> Known {
+    pub(super) const fn between(self, range: fn(&Summary) -> (f64, f64)) -> FixedParameter {
         self.found_by(Search::Range(range))
     }
 }
@@ -115,7 +115,7 @@ pub fn entries() -> &'static [Entry] {
     ENTRIES
 }
 
-/// Finds a family by its specification: a name, and after a colon its known parameters.
+/// Finds a family by its specification: a name, and after a colon its fixed parameters.
 ///
 /// ```
 /// use efmca::family::family;
@@ -135,7 +135,7 @@ pub fn family(spec: &str) -> Result<SharedFamily> {
         return hurdle::Hurdle::parse(&inner);
     }
     let entry = entry(&name)?;
-    let values = KnownValues::parse(entry, spec, rest)?;
+    let values = FixedValues::parse(entry, spec, rest)?;
     (entry.build)(&values)
 }
 
@@ -174,14 +174,14 @@ fn unknown(name: &str) -> Error {
     Error::UnknownFamily { name: name.to_string(), suggestion, known: known.join(", ") }
 }
 
-/// The known parameters as they were written, and the entry that reads them.
-pub(crate) struct KnownValues<'a> {
+/// The fixed parameters as they were written.
+pub(crate) struct FixedValues<'a> {
     spec: &'a str,
     pairs: Vec<(&'a str, &'a str)>,
 }
 
-impl<'a> KnownValues<'a> {
-    fn parse(entry: &Entry, spec: &'a str, rest: &'a str) -> Result<KnownValues<'a>> {
+impl<'a> FixedValues<'a> {
+    fn parse(entry: &Entry, spec: &'a str, rest: &'a str) -> Result<FixedValues<'a>> {
         let fail = |problem: String| Err(Error::FamilyParameter { family: spec.to_string(), problem });
         let mut pairs: Vec<(&str, &str)> = Vec::new();
         for part in rest.split(',').filter(|part| !part.trim().is_empty()) {
@@ -189,26 +189,26 @@ impl<'a> KnownValues<'a> {
                 return fail(format!("`{}` should be written as name=value", part.trim()));
             };
             let (key, value) = (key.trim(), value.trim());
-            if !entry.known.iter().any(|known| known.key == key) {
-                let keys: Vec<&str> = entry.known.iter().map(|known| known.key).collect();
+            if !entry.fixed.iter().any(|fixed| fixed.key == key) {
+                let keys: Vec<&str> = entry.fixed.iter().map(|fixed| fixed.key).collect();
                 let keys = if keys.is_empty() { "it has none".into() } else { format!("it has: {}", keys.join(", ")) };
-                return fail(format!("there is no known parameter `{key}`; {keys}"));
+                return fail(format!("there is no fixed parameter `{key}`; {keys}"));
             }
-            if pairs.iter().any(|(known, _)| *known == key) {
+            if pairs.iter().any(|(given, _)| *given == key) {
                 return fail(format!("`{key}` is given twice"));
             }
             pairs.push((key, value));
         }
         if let Some(missing) =
-            entry.known.iter().find(|known| known.required && !pairs.iter().any(|(key, _)| *key == known.key))
+            entry.fixed.iter().find(|fixed| fixed.required && !pairs.iter().any(|(key, _)| *key == fixed.key))
         {
             return fail(format!("it needs {} ({}), as in `{}`", missing.key, missing.meaning, entry.examples[0]));
         }
-        Ok(KnownValues { spec, pairs })
+        Ok(FixedValues { spec, pairs })
     }
 
     pub(super) fn text(&self, key: &str) -> Option<&str> {
-        self.pairs.iter().find(|(known, _)| *known == key).map(|(_, value)| *value)
+        self.pairs.iter().find(|(given, _)| *given == key).map(|(_, value)| *value)
     }
 
     pub(super) fn has(&self, key: &str) -> bool {
@@ -233,7 +233,7 @@ impl<'a> KnownValues<'a> {
         if value > 0.0 { Ok(value) } else { Err(self.refuse(key, "it must be positive")) }
     }
 
-    pub(super) fn whole(&self, key: &str, least: usize) -> Result<usize> {
+    pub(super) fn integer(&self, key: &str, least: usize) -> Result<usize> {
         let value = self.text(key).and_then(|text| text.parse::<u32>().ok()).map(|value| value as usize);
         value
             .filter(|value| *value >= least)
@@ -270,7 +270,7 @@ mod tests {
         assert!(message("binomial").contains("it needs n (number of trials), as in `binomial:n=12`"));
         assert!(message("binomial:n=0").contains("n=0: it must be a whole number, 1 or more"));
         assert!(message("gamma:k=-1").contains("k=-1: it must be positive"));
-        assert!(message("gamma:q=1").contains("no known parameter `q`; it has: k"));
+        assert!(message("gamma:q=1").contains("no fixed parameter `q`; it has: k"));
         assert!(message("poisson:lambda=3").contains("it has none"));
         assert!(message("gamma:4").contains("name=value"));
         assert!(message("gamma:k=1,k=2").contains("twice"));

@@ -37,6 +37,16 @@ impl Columns {
         Columns::new(vec![family; d])
     }
 
+    /// The specification of each column's family.
+    pub fn specs(&self) -> Vec<String> {
+        self.families.iter().map(|family| family.spec()).collect()
+    }
+
+    /// Whether each column has the same family in both.
+    pub(crate) fn same_families(&self, other: &Columns) -> bool {
+        self.specs() == other.specs()
+    }
+
     /// $D$, the number of columns.
     pub fn d(&self) -> usize {
         self.families.len()

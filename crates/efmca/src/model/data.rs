@@ -221,6 +221,32 @@ impl Geometry {
     }
 }
 
+/// Some rows of a data set that follow each other.
+pub(crate) struct RowRange<'a> {
+    data: &'a dyn Data,
+    rows: Range<usize>,
+}
+
+impl<'a> RowRange<'a> {
+    pub(crate) fn new(data: &'a dyn Data, rows: Range<usize>) -> RowRange<'a> {
+        RowRange { data, rows }
+    }
+}
+
+impl Data for RowRange<'_> {
+    fn n(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn d(&self) -> usize {
+        self.data.d()
+    }
+
+    fn read_row(&self, n: usize, y: &mut [f64]) {
+        self.data.read_row(self.rows.start + n, y);
+    }
+}
+
 /// Reads rows of data as sufficient statistics, and checks them.
 pub(crate) struct RowReader<'a> {
     columns: &'a Columns,

@@ -7,29 +7,35 @@
 mod columns;
 mod combined;
 mod data;
+mod inference;
 mod sample;
 mod statistics;
 mod superpose;
 mod superposition;
 mod tables;
 mod tensors;
+mod value;
 mod weighted;
 mod winners;
 
 pub use columns::Columns;
 pub use combined::Combined;
-pub(crate) use data::RowReader;
 pub use data::{Data, Geometry, Patches};
+pub(crate) use data::{RowRange, RowReader};
+pub use inference::{Inference, LARGEST_EXACT_H};
 pub use sample::Sample;
-pub use statistics::Statistics;
+pub(crate) use statistics::Statistics;
 pub(crate) use superpose::{Shares, Superposer};
 pub use superposition::Superposition;
+#[doc(hidden)]
 pub use tables::Tables;
 pub use tensors::Tensor;
 pub use weighted::Weighted;
+#[doc(hidden)]
 pub use winners::WinnerOrder;
 
 use ndarray::{Array1, Array2};
+use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::family::{SharedFamily, check_mean_parameters};
@@ -38,7 +44,8 @@ use crate::family::{SharedFamily, check_mean_parameters};
 ///
 /// The state in which no cause is active needs a distribution too, and an argmax over nothing does not give one. With
 /// a profile weaker than every cause, the background shows in the empty state only.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Background {
     /// A cause that is always on and learned with the others, as in the paper's natural-image runs ($s_1 = 1$).
     Learned,
@@ -68,6 +75,8 @@ pub struct Model {
     pub(crate) background_w: Array1<f64>,
     pub(crate) background_learned: bool,
     pub(crate) superposition: Superposition,
+    /// The states of each row that it was trained with, if posteriors were truncated.
+    pub(crate) states: Option<usize>,
 }
 
 impl Model {
@@ -110,6 +119,7 @@ impl Model {
             background_w: Array1::from(background_w),
             background_learned,
             superposition: Superposition::Max,
+            states: None,
         };
         for h in 0..=model.h() {
             let profile = model.profile(h);

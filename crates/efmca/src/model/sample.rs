@@ -1,5 +1,7 @@
 //! Drawing data from a model.
 
+use std::ops::Range;
+
 use ndarray::Array2;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -19,13 +21,18 @@ pub struct Sample {
 impl Model {
     /// Draws `n` rows from Eqns. 8-10. A row depends on the seed and its own number only.
     pub fn sample(&self, n: usize, seed: u64) -> Sample {
-        let mut y = Array2::zeros((n, self.d()));
-        let mut s = Array2::zeros((n, self.h()));
+        self.sample_rows(0..n, seed)
+    }
+
+    /// The rows with these numbers of all that the seed gives: what [`Model::sample`] draws can be drawn piece by piece.
+    pub fn sample_rows(&self, rows: Range<usize>, seed: u64) -> Sample {
+        let mut y = Array2::zeros((rows.len(), self.d()));
+        let mut s = Array2::zeros((rows.len(), self.h()));
         let tables = Tables::new(self);
         let mut eta = vec![0.0; self.columns.l_max()];
-        for row in 0..n {
+        for (row, number) in rows.enumerate() {
             let mut rng = ChaCha8Rng::seed_from_u64(seed);
-            rng.set_stream(row as u64);
+            rng.set_stream(number as u64);
             for (h, pi) in self.pi.iter().enumerate() {
                 s[[row, h]] = f64::from(u8::from(rng.random::<f64>() < *pi));
             }

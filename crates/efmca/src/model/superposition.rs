@@ -1,7 +1,10 @@
 //! How active causes combine.
 
+use serde::{Deserialize, Serialize};
+
 /// The rule by which active causes combine, for each observable by itself.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 #[non_exhaustive]
 pub enum Superposition {
     /// The active cause with the largest dominance $M_{dh}$ sets all parameters of the observable:
@@ -31,6 +34,20 @@ pub enum Superposition {
         /// $\rho > 0$; the larger, the sharper.
         rho: f64,
     },
+}
+
+impl From<Superposition> for String {
+    fn from(rule: Superposition) -> String {
+        rule.name()
+    }
+}
+
+impl TryFrom<String> for Superposition {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Superposition, String> {
+        Superposition::from_name(&name).ok_or_else(|| format!("there is no superposition rule `{name}`"))
+    }
 }
 
 impl Superposition {

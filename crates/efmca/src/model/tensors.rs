@@ -40,14 +40,18 @@ impl Model {
     pub fn to_metadata(&self) -> String {
         let specs: Vec<String> = self.columns.iter().map(|(_, family, _)| family.spec()).collect();
         let families = if specs.iter().all(|spec| *spec == specs[0]) { json!(specs[0]) } else { json!(specs) };
-        json!({
+        let mut metadata = json!({
             "format": "efmca-model",
             "version": 1,
             "family": families,
             "background": if self.background_learned { "learned" } else { "fixed" },
             "superposition": self.superposition.name(),
-        })
-        .to_string()
+        });
+        // how it was trained, if not exactly: it is applied in the same way
+        if let Some(states) = self.states {
+            metadata["states"] = states.into();
+        }
+        metadata.to_string()
     }
 
     /// Puts a model together again. Families are found by name; see [`Model::from_tensors_with`] for your own.
@@ -130,6 +134,16 @@ impl Model {
             Some("learned") => true,
             Some("fixed") => false,
             _ => return Err(fail("its metadata does not say what its background is".into())),
+        };
+        model.states = match &metadata["states"] {
+            Value::Null => None,
+            states => Some(
+                states
+                    .as_u64()
+                    .and_then(|states| usize::try_from(states).ok())
+                    .filter(|states| *states > 0)
+                    .ok_or_else(|| fail(format!("its number of states is {states}")))?,
+            ),
         };
         let rule = metadata["superposition"].as_str().and_then(Superposition::from_name);
         model.superposition = rule.ok_or_else(|| fail("its metadata names no superposition rule".into()))?;

@@ -11,10 +11,7 @@ use super::exp::exp_in_place;
 use super::product::{COLUMNS, add_product};
 use super::{LANES, States};
 use crate::error::{Error, Result};
-use crate::model::{Columns, Model, Statistics, Tables};
-
-/// The largest number of causes whose states can be enumerated.
-pub const LARGEST_EXACT_H: usize = 16;
+use crate::model::{LARGEST_EXACT_H, Model, Statistics, Tables};
 
 /// Rows of a chunk, at the least.
 const SMALLEST_CHUNK: usize = 512;
@@ -138,8 +135,7 @@ impl Exact {
 
     /// An error if `statistics` are not those of data for this model.
     fn check(&self, statistics: &Statistics) -> Result<()> {
-        let specs = |columns: &Columns| columns.iter().map(|(_, family, _)| family.spec()).collect::<Vec<_>>();
-        let (mine, theirs) = (specs(self.model.columns()), specs(&statistics.columns));
+        let (mine, theirs) = (self.model.columns().specs(), statistics.columns.specs());
         if mine == theirs {
             Ok(())
         } else {
@@ -218,21 +214,6 @@ impl Exact {
         Ok(found)
     }
 
-    /// $\mathbb E_{q^{(n)}}\lbrack s_h\rbrack  = p(s_h = 1 | \vec y^{(n)}, \Theta)$ for each row and cause.
-    pub fn active_probabilities(&self, statistics: &Statistics) -> Result<Array2<f64>> {
-        let h = self.model.h();
-        let mut found = Array2::zeros((statistics.n(), h));
-        self.each_block(statistics, |lane, n, block| {
-            for state in 0..self.states.count() {
-                let q = block.q[state * LANES + lane] / block.sum[lane];
-                for cause in (0..h).filter(|cause| state >> cause & 1 == 1) {
-                    found[[n, cause]] += q;
-                }
-            }
-        })?;
-        Ok(found)
-    }
-
     /// $q^{(n)}(\vec s)$ for each row and state, $N \times 2^H$.
     pub(crate) fn posteriors(&self, statistics: &Statistics) -> Result<Array2<f64>> {
         let mut found = Array2::zeros((statistics.n(), self.states.count()));
@@ -244,16 +225,50 @@ impl Exact {
         Ok(found)
     }
 
-    /// Calls `see` with the lane, the number and the block of each row. What a row gives depends on no other row.
-    fn each_block(&self, statistics: &Statistics, mut see: impl FnMut(usize, usize, &Block)) -> Result<()> {
-        self.check(statistics)?;
+    /// Prepares the states for rows that are explained by themselves.
+    pub(crate) fn rows(&self) -> ExactRows<'_> {
         // Masked and from scratch, whatever the data: a row must not change by a bit because another has a hole or is
         // large.
-        let differences = self.differences(true, None);
-        let mut block = self.block();
+        ExactRows { exact: self, differences: self.differences(true, None) }
+    }
+
+    /// Calls `see` with the lane, the number and the block of each row. What a row gives depends on no other row.
+    fn each_block(&self, statistics: &Statistics, see: impl FnMut(usize, usize, &Block)) -> Result<()> {
+        self.rows().each_block(statistics, see)
+    }
+}
+
+/// Exact posteriors in which no row depends on another.
+pub(crate) struct ExactRows<'a> {
+    exact: &'a Exact,
+    differences: Differences,
+}
+
+impl ExactRows<'_> {
+    /// $\mathbb E_{q^{(n)}}\lbrack s_h\rbrack  = p(s_h = 1 | \vec y^{(n)}, \Theta)$ for each row and cause, and $\log p(\vec y^{(n)} | \Theta)$
+    /// for each row.
+    pub(crate) fn explain(&self, statistics: &Statistics) -> Result<(Array2<f64>, Array1<f64>)> {
+        let h = self.exact.model.h();
+        let mut active = Array2::zeros((statistics.n(), h));
+        let mut log_likelihoods = Array1::zeros(statistics.n());
+        self.each_block(statistics, |lane, n, block| {
+            log_likelihoods[n] = block.bound[lane] + statistics.log_h[n];
+            for state in 0..self.exact.states.count() {
+                let q = block.q[state * LANES + lane] / block.sum[lane];
+                for cause in (0..h).filter(|cause| state >> cause & 1 == 1) {
+                    active[[n, cause]] += q;
+                }
+            }
+        })?;
+        Ok((active, log_likelihoods))
+    }
+
+    fn each_block(&self, statistics: &Statistics, mut see: impl FnMut(usize, usize, &Block)) -> Result<()> {
+        self.exact.check(statistics)?;
+        let mut block = self.exact.block();
         for from in (0..statistics.n()).step_by(LANES) {
             let rows = from..(from + LANES).min(statistics.n());
-            block.score(&differences, statistics, rows.clone(), 1.0, true)?;
+            block.score(&self.differences, statistics, rows.clone(), 1.0, true)?;
             for (lane, n) in rows.enumerate() {
                 see(lane, n, &block);
             }

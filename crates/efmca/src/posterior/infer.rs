@@ -1,18 +1,20 @@
-//! A trained model on data: what explains each row.
+//! A trained model on data: which causes explain each row, and how likely it is.
+//!
+//! Every row is treated by itself: its result depends on no other row, and not on how many there are.
 
-use ndarray::{Array1, Array2, Axis};
+use std::ops::{ControlFlow, Range};
+
+use ndarray::{Array1, Array2, Axis, concatenate};
+use rayon::prelude::*;
 
 use super::truncated::{OneFlips, Precision};
 use super::{Exact, LARGEST_EXACT_H, Observed, Sets, Truncated, Truncation};
-use crate::error::Result;
-use crate::model::{Data, Model, Statistics, Tables};
-
-/// E-steps that a row is given. Every row is given all of them: its result must not depend on when others are done.
-const SWEEPS: usize = 20;
+use crate::error::{Error, Result};
+use crate::model::{Data, Inference, Model, RowRange, Statistics};
 
 /// Truncated posteriors of a model on data.
 #[derive(Debug, Clone)]
-pub struct Inferred {
+pub struct TruncatedPosterior {
     /// The states of each row.
     pub sets: Sets,
     /// $q^{(n)}(\vec s)$ of each row and state, $N \times S$.
@@ -21,149 +23,193 @@ pub struct Inferred {
     pub bounds: Array1<f64>,
 }
 
+/// Rows explained by a model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Encoding {
+    /// $N \times H$: $p(s_h = 1 | \vec y^{(n)}, \Theta)$, how likely each cause is to be active in each row.
+    pub active: Array2<f64>,
+    /// $\log p(\vec y^{(n)} | \Theta)$ of each row, or a lower bound of it.
+    pub log_likelihoods: Array1<f64>,
+    /// Whether both are exact; otherwise posteriors are truncated.
+    pub is_exact: bool,
+}
+
+/// Is told how many rows are done, and can end the work.
+pub(crate) type RowObserver<'a> = dyn FnMut(usize) -> ControlFlow<()> + 'a;
+
+/// Rows of truncated posteriors that are worked on before the observer is asked.
+const TRUNCATED_BLOCK: usize = 2048;
+/// States times rows of exact posteriors that one thread works on at a time, and rows at the least and at the most.
+const EXACT_WORK: usize = 1 << 22;
+const EXACT_ROWS: Range<usize> = 32..8192;
+
 impl Model {
-    /// Truncated posteriors with `truncation` after `sweeps` E-steps. A row's result depends on its values and on the
-    /// seed, and on no other row.
-    pub fn infer(&self, y: &dyn Data, truncation: &Truncation, sweeps: usize, seed: u64) -> Result<Inferred> {
+    /// Truncated posteriors with `truncation` after `e_steps` E-steps. A row's result depends on its values and on the seed, and
+    /// on no other row.
+    ///
+    /// # Errors
+    ///
+    /// Settings that make no sense, and values that the families cannot have.
+    pub fn infer(
+        &self,
+        y: &dyn Data,
+        truncation: &Truncation,
+        e_steps: usize,
+        seed: u64,
+    ) -> Result<TruncatedPosterior> {
         truncation.check()?;
         let truncation = truncation.clone().precision(Precision::Double);
         let observed = Observed::new(&self.columns, y, Precision::Double)?;
         let mut truncated = Truncated::new(&observed, &truncation, self.h(), seed).by_content();
-        for sweep in 0..sweeps.max(1) {
-            truncated.e_step(self, 1.0, sweep + 1 >= sweeps)?;
+        for step in 0..e_steps.max(1) {
+            truncated.e_step(self, 1.0, step + 1 >= e_steps)?;
         }
-        Ok(Inferred::of(truncated))
+        Ok(TruncatedPosterior::of(truncated))
     }
 
-    /// The posteriors that are used where nothing is said about them.
-    fn infer_by_default(&self, y: &dyn Data) -> Result<Inferred> {
-        let truncation = Truncation::new(64).proposals(vec![std::sync::Arc::new(OneFlips { parents: 3 })]);
-        self.infer(y, &truncation, SWEEPS, 0)
-    }
-
-    /// $\log p(\vec y^{(n)} | \Theta)$ for each row of `y`: exactly up to 16 causes, and a lower bound above.
+    /// $\log p(\vec y^{(n)} | \Theta)$ for each row of `y`, or a lower bound, in the model's own way of inference
+    /// ([`Model::inference`]).
+    ///
+    /// # Errors
+    ///
+    /// Values that the families cannot have, and rows that the model cannot have produced.
     pub fn log_likelihoods(&self, y: &dyn Data) -> Result<Array1<f64>> {
-        if self.h() > LARGEST_EXACT_H {
-            return Ok(self.infer_by_default(y)?.bounds);
-        }
-        let statistics = Statistics::new(&self.columns, y)?;
-        Exact::new(self)?.log_likelihoods(&statistics)
+        Ok(self.encoding(y, self.inference(), &mut |_| ControlFlow::Continue(()))?.log_likelihoods)
     }
 
-    /// $\mathcal L(\Theta) = \sum_n \log p(\vec y^{(n)} | \Theta)$: exactly up to 16 causes, and a lower bound above.
+    /// $\mathcal L(\Theta) = \sum_n \log p(\vec y^{(n)} | \Theta)$, or a lower bound, in the model's own way of inference. Rows of
+    /// [`Weighted`](crate::model::Weighted) data count with their weights.
+    ///
+    /// # Errors
+    ///
+    /// As [`Model::log_likelihoods`].
     pub fn log_likelihood(&self, y: &dyn Data) -> Result<f64> {
-        if self.h() > LARGEST_EXACT_H {
-            return Ok(self.infer_by_default(y)?.bounds.sum());
+        if self.inference() == Inference::Exact {
+            let statistics = Statistics::new(&self.columns, y)?;
+            return Ok(Exact::new(self)?.e_step(&statistics, &statistics, 1.0)?.bound);
         }
-        let statistics = Statistics::new(&self.columns, y)?;
-        Ok(Exact::new(self)?.e_step(&statistics, &statistics, 1.0)?.bound)
+        let rows = self.log_likelihoods(y)?;
+        Ok(y.weights().map_or_else(|| rows.sum(), |weights| rows.dot(weights)))
     }
 
-    /// $p(s_h = 1 | \vec y^{(n)}, \Theta)$ for each row and cause: exactly up to 16 causes, and with truncated posteriors
-    /// above.
+    /// $p(s_h = 1 | \vec y^{(n)}, \Theta)$ for each row and cause, in the model's own way of inference. See
+    /// [`Encoder`](crate::tasks::encode::Encoder) for another way, and to watch and end long work.
+    ///
+    /// # Errors
+    ///
+    /// As [`Model::log_likelihoods`].
     pub fn encode(&self, y: &dyn Data) -> Result<Array2<f64>> {
-        if self.h() > LARGEST_EXACT_H {
-            return Ok(self.infer_by_default(y)?.active_probabilities());
+        Ok(self.encoding(y, self.inference(), &mut |_| ControlFlow::Continue(()))?.active)
+    }
+
+    /// Explains all rows, and asks `observer` from time to time.
+    pub(crate) fn encoding(
+        &self,
+        y: &dyn Data,
+        inference: Inference,
+        observer: &mut RowObserver<'_>,
+    ) -> Result<Encoding> {
+        match inference {
+            Inference::Exact => self.exact_encoding(y, observer),
+            Inference::Truncated { states, e_steps } => self.truncated_encoding(y, states, e_steps, observer),
         }
-        let statistics = Statistics::new(&self.columns, y)?;
-        Exact::new(self)?.active_probabilities(&statistics)
+    }
+
+    fn exact_encoding(&self, y: &dyn Data, observer: &mut RowObserver<'_>) -> Result<Encoding> {
+        let exact = Exact::new(self)?;
+        let rows = exact.rows();
+        let size = (EXACT_WORK >> self.h()).clamp(EXACT_ROWS.start, EXACT_ROWS.end);
+        let at_a_time = 2 * size * rayon::current_num_threads();
+        let mut parts = Vec::new();
+        for start in (0..y.n()).step_by(at_a_time) {
+            let end = (start + at_a_time).min(y.n());
+            let blocks: Vec<Range<usize>> = (start..end).step_by(size).map(|n| n..(n + size).min(end)).collect();
+            let done = blocks.into_par_iter().map(|block| {
+                let statistics = Statistics::of_rows(&self.columns, y, &block.clone().collect::<Vec<_>>())?;
+                rows.explain(&statistics).map_err(|error| error.rows_later(block.start))
+            });
+            parts.extend(done.collect::<Result<Vec<_>>>()?);
+            ask(observer, end)?;
+        }
+        together(parts, self, y, true)
+    }
+
+    fn truncated_encoding(
+        &self,
+        y: &dyn Data,
+        states: usize,
+        e_steps: usize,
+        observer: &mut RowObserver<'_>,
+    ) -> Result<Encoding> {
+        let truncation = Truncation::new(states).proposals(vec![std::sync::Arc::new(OneFlips { parents: 3 })]);
+        let mut parts = Vec::new();
+        for start in (0..y.n()).step_by(TRUNCATED_BLOCK) {
+            let rows = start..(start + TRUNCATED_BLOCK).min(y.n());
+            let end = rows.end;
+            let posterior = self.infer(&RowRange::new(y, rows), &truncation, e_steps, 0);
+            let posterior = posterior.map_err(|error| error.rows_later(start))?;
+            parts.push((posterior.active_probabilities(), posterior.bounds));
+            ask(observer, end)?;
+        }
+        together(parts, self, y, false)
     }
 }
 
-impl Inferred {
-    /// What the last E-step left, which kept $q$.
-    fn of(truncated: Truncated<'_>) -> Inferred {
+fn ask(observer: &mut RowObserver<'_>, done: usize) -> Result<()> {
+    match observer(done) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(()) => Err(Error::Stopped { what: "all rows were done".into() }),
+    }
+}
+
+/// The blocks of rows one after the other.
+fn together(parts: Vec<(Array2<f64>, Array1<f64>)>, model: &Model, y: &dyn Data, is_exact: bool) -> Result<Encoding> {
+    if parts.is_empty() {
+        return Err(Error::EmptyData { rows: y.n(), columns: y.d() });
+    }
+    let failed = |error: ndarray::ShapeError| Error::shape("causes of the rows", model.h(), error);
+    let active: Vec<_> = parts.iter().map(|(active, _)| active.view()).collect();
+    let bounds: Vec<_> = parts.iter().map(|(_, bounds)| bounds.view()).collect();
+    Ok(Encoding {
+        active: concatenate(Axis(0), &active).map_err(failed)?,
+        log_likelihoods: concatenate(Axis(0), &bounds).map_err(failed)?,
+        is_exact,
+    })
+}
+
+impl TruncatedPosterior {
+    /// The posterior of the last E-step, which kept $q$.
+    pub(super) fn of(truncated: Truncated<'_>) -> TruncatedPosterior {
         let (n, s) = (truncated.sets().n(), truncated.sets().s());
         let q = Array2::from_shape_fn((n, s), |(n, state)| truncated.q()[n * s + state]);
         let bounds = Array1::from(truncated.bounds().to_vec());
-        Inferred { sets: truncated.into_sets(), q, bounds }
+        TruncatedPosterior { sets: truncated.into_sets(), q, bounds }
     }
 
     /// $\mathbb E_{q^{(n)}}\lbrack s_h\rbrack $ for each row and cause.
     pub fn active_probabilities(&self) -> Array2<f64> {
         let mut found = Array2::zeros((self.sets.n(), self.sets.h()));
         for (n, mut row) in found.outer_iter_mut().enumerate() {
-            for (state, q) in self.sets.row(n).chunks_exact(self.sets.words()).zip(self.q.row(n)) {
-                for (h, p) in row.iter_mut().enumerate() {
-                    *p += if state[h / 64] >> (h % 64) & 1 == 1 { *q } else { 0.0 };
-                }
+            for (state, q) in self.sets.states(n).zip(self.q.row(n)) {
+                state.active().for_each(|h| row[h] += *q);
             }
         }
         found
     }
 }
 
-/// Causes up to which all states of all rows are kept.
-const FEW_CAUSES: usize = 8;
-
-/// States and E-steps of a row where there are more. Who owns an entry is a sum over states, to which the rare ones add little.
-const OWNER_STATES: usize = 24;
-const OWNER_SWEEPS: usize = 8;
-
-/// Posteriors in the form that tells who owns what.
-#[derive(Debug, Clone)]
-pub(crate) enum Owners {
-    /// $N \times 2^H$.
-    All(Array2<f64>),
-    Some(Box<Inferred>),
-}
-
-impl Owners {
-    /// The posteriors of `model` on `y`: exact for few causes.
-    pub(crate) fn new(model: &Model, y: &dyn Data) -> Result<Owners> {
-        if model.h() > FEW_CAUSES {
-            let truncation =
-                Truncation::new(OWNER_STATES).proposals(vec![std::sync::Arc::new(OneFlips { parents: 1 })]);
-            return Ok(Owners::Some(Box::new(model.infer(y, &truncation, OWNER_SWEEPS, 0)?)));
-        }
-        let statistics = Statistics::new(&model.columns, y)?;
-        Ok(Owners::All(Exact::new(model)?.posteriors(&statistics)?))
-    }
-
-    /// The posteriors of `model` on `y` from sets of states that training left, after one more E-step.
-    pub(crate) fn of_sets(model: &Model, y: &dyn Data, sets: Sets) -> Result<Owners> {
-        let truncation = Truncation::new(sets.s()).precision(Precision::Single);
-        let observed = Observed::new(&model.columns, y, Precision::Single)?;
-        let mut truncated = Truncated::new(&observed, &truncation, model.h(), 0).with_sets(sets);
-        truncated.e_step(model, 1.0, true)?;
-        Ok(Owners::Some(Box::new(Inferred::of(truncated))))
-    }
-
-    /// $\mathbb E_{q^{(n)}}\lbrack\mathcal A_{dh}\rbrack $ for each row: how likely each cause, and last the background, is to own
-    /// column `d` of it.
-    pub(crate) fn of_column(&self, tables: &Tables, d: usize) -> Array2<f64> {
-        let rows = match self {
-            Owners::All(q) => q.nrows(),
-            Owners::Some(inferred) => inferred.sets.n(),
-        };
-        self.of_rows(tables, d, &(0..rows).collect::<Vec<usize>>())
-    }
-
-    /// The same for some rows.
-    pub(crate) fn of_rows(&self, tables: &Tables, d: usize, rows: &[usize]) -> Array2<f64> {
-        let background = tables.winners.background();
-        let order = tables.winners.down_to_background(d);
-        let owner = |active: &dyn Fn(usize) -> bool| {
-            order.iter().map(|h| usize::from(*h)).find(|h| *h == background || active(*h)).unwrap_or(background)
-        };
+impl Inference {
+    /// Whether a model with `h` causes can be applied in this way.
+    pub(crate) fn check(self, h: usize) -> Result<()> {
         match self {
-            Owners::All(q) => {
-                let mut takes = Array2::zeros((q.ncols(), background + 1));
-                for state in 0..q.ncols() {
-                    takes[[state, owner(&|h| state >> h & 1 == 1)]] = 1.0;
-                }
-                if rows.len() == q.nrows() { q.dot(&takes) } else { q.select(Axis(0), rows).dot(&takes) }
+            Inference::Exact if h > LARGEST_EXACT_H => Err(Error::TooManyCauses { causes: h, limit: LARGEST_EXACT_H }),
+            Inference::Truncated { states: 0, .. } => {
+                Err(Error::setting("states", 0, "a truncated posterior needs one state at least"))
             }
-            Owners::Some(inferred) => {
-                let sets = &inferred.sets;
-                let mut found = Array2::zeros((rows.len(), background + 1));
-                for (n, mut row) in rows.iter().zip(found.outer_iter_mut()) {
-                    for (state, q) in sets.row(*n).chunks_exact(sets.words()).zip(inferred.q.row(*n)) {
-                        row[owner(&|h| state[h / 64] >> (h % 64) & 1 == 1)] += *q;
-                    }
-                }
-                found
+            Inference::Truncated { e_steps: 0, .. } => {
+                Err(Error::setting("e_steps", 0, "states are found by E-steps: give 1 or more"))
             }
+            _ => Ok(()),
         }
     }
 }

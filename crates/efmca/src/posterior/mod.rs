@@ -6,14 +6,18 @@ mod exp;
 mod infer;
 mod moments;
 mod product;
+mod responsibilities;
 mod states;
 pub mod truncated;
 
-pub use exact::{Exact, LARGEST_EXACT_H, StateSums};
-pub use infer::Inferred;
-pub(crate) use infer::Owners;
+pub use crate::model::LARGEST_EXACT_H;
+#[doc(hidden)]
+pub use exact::Exact;
+pub(crate) use exact::StateSums;
+pub use infer::{Encoding, TruncatedPosterior};
 pub use moments::Moments;
-pub use states::States;
+pub(crate) use responsibilities::Responsibilities;
+pub(crate) use states::States;
 pub(crate) use truncated::{Observed, Truncated};
 pub use truncated::{Precision, Sets, Truncation};
 

@@ -1,11 +1,18 @@
-//! What people do with data and models: naming noise, choosing the number of causes, cleaning noisy images, making noisy ones to test with, and measuring how near
-//! an estimate comes to the truth. Nothing of the model's mathematics is here.
+//! What people do with data and models: fitting tables, naming noise, choosing the number of causes, cleaning noisy images, making
+//! noisy ones to test with, and measuring how near an estimate comes to the truth. Nothing of the model's mathematics is here.
 
+mod causes;
 pub mod corrupt;
 pub mod denoise;
+pub mod encode;
+mod held_out;
 pub mod learn;
 pub mod noise;
 pub mod quality;
 pub mod select;
+pub mod table;
+mod watch;
 
+pub use causes::Causes;
 pub use denoise::Estimate;
+pub use held_out::{Difference, Source};

@@ -29,6 +29,7 @@ mod scatter;
 mod select;
 mod sets;
 mod stars;
+mod state;
 mod sums;
 mod truncation;
 mod walk;
@@ -41,9 +42,12 @@ use ndarray::Array1;
 
 #[doc(hidden)]
 pub use bench::Kernel;
-pub use proposals::{Evolution, Marginals, Neighbours, OneFlips, Propose, Random, Scene, Selection, Variation, Wishes};
+pub use proposals::{
+    Evolution, Marginals, Neighbours, OneFlips, Propose, Proposed, Random, RowContext, Selection, Variation,
+};
 pub(crate) use removal::Substitutes;
 pub use sets::Sets;
+pub use state::State;
 pub use truncation::{Precision, Truncation};
 
 use crate::error::{Error, Result};
@@ -192,9 +196,9 @@ impl<'a> Truncated<'a> {
         Truncated { observed, ..self }
     }
 
-    /// Whether the sets hold states already.
-    pub(crate) fn is_filled(&self) -> bool {
-        self.filled
+    /// The families of the columns.
+    pub(crate) fn columns(&self) -> &Columns {
+        both!(self.observed, data => data.columns())
     }
 
     /// $\mathcal F$ of each row in the last E-step.

@@ -3,7 +3,7 @@
 use rand::{RngExt, SeedableRng};
 use rayon::prelude::*;
 
-use super::proposals::{Propose, Random, Scene, Wishes};
+use super::proposals::{Propose, Proposed, Random, RowContext};
 use super::{Sets, Truncated, Truncation, bits};
 use crate::error::Result;
 use crate::model::Model;
@@ -19,11 +19,11 @@ const NOTHING: f64 = 1e-300;
 pub(crate) struct Substitutes;
 
 impl Propose for Substitutes {
-    fn propose(&self, scene: &Scene<'_>, _: &mut Random, wishes: &mut Wishes) {
-        let mut without = scene.known[..scene.words].to_vec();
-        bits::each(&scene.known[..scene.words], |cause| {
+    fn propose(&self, row: &RowContext<'_>, _: &mut Random, proposed: &mut Proposed) {
+        let mut without = row.current[..row.words].to_vec();
+        bits::each(&row.current[..row.words], |cause| {
             bits::flip(&mut without, cause);
-            wishes.flips_of(&without);
+            proposed.flips_of_words(&without);
             bits::flip(&mut without, cause);
         });
     }

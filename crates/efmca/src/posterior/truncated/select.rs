@@ -2,7 +2,7 @@
 
 use super::bits::{self, Distance};
 use super::kernel::{Float, Rank};
-use super::proposals::{Random, Scene};
+use super::proposals::{Random, RowContext};
 use super::rows::Task;
 use super::sums::Sums;
 use super::ways::{has_many, log_prior};
@@ -46,30 +46,30 @@ impl<F: Float, R: Rank> Work<F, R> {
         }
         self.find_marginals(task);
         for generation in 0..task.generations {
-            let mut wishes = std::mem::take(&mut self.wishes);
-            wishes.clear();
+            let mut proposed = std::mem::take(&mut self.proposed);
+            proposed.begin(task.layout.h);
             let inherited = generation > 0 && !self.parent_joints.is_empty();
-            let scene = Scene {
+            let row = RowContext {
                 h: task.layout.h,
                 words: task.words,
                 states: if inherited { &self.parents } else { &self.states },
                 log_joints: if inherited { &self.parent_joints } else { &self.joints },
-                known: &self.states,
+                current: &self.states,
                 marginals: &self.marginals,
                 expected: task.pi.iter().sum(),
                 neighbours,
                 generation,
             };
             for proposal in task.proposals {
-                proposal.propose(&scene, random, &mut wishes);
+                proposal.propose(&row, random, &mut proposed);
             }
             self.parents.clear();
             self.parent_joints.clear();
-            for parent in wishes.flips_of.chunks_exact(task.words) {
+            for parent in proposed.flips_of.chunks_exact(task.words) {
                 self.offer_flips::<AVX2>(task, parent, sums);
             }
-            self.offer_states::<AVX2>(task, &wishes.states, sums);
-            self.wishes = wishes;
+            self.offer_states::<AVX2>(task, &proposed.states, sums);
+            self.proposed = proposed;
         }
     }
 

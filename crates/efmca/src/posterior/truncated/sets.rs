@@ -4,6 +4,7 @@ use rand::RngExt;
 
 use super::bits;
 use super::proposals::Random;
+use super::state::State;
 use super::ways::MANY_ACTIVE;
 use crate::error::{Error, Result};
 
@@ -23,25 +24,6 @@ impl Sets {
         Sets { h, s, bits: vec![0; n * s * bits::words(h)] }
     }
 
-    /// Sets of `s` states of `h` causes from the words of all rows, as [`Sets::bits`] gives them.
-    pub fn from_bits(h: usize, s: usize, bits: Vec<u64>) -> Result<Sets> {
-        let words = bits::words(h);
-        let size = s.checked_mul(words).filter(|size| *size > 0 && bits.len().is_multiple_of(*size));
-        if size.is_none() {
-            return Err(Error::shape("words of the sets", format!("a multiple of {s} x {words}"), bits.len()));
-        }
-        let unused = if h.is_multiple_of(64) { 0 } else { !0u64 << (h % 64) };
-        if bits.chunks_exact(words).any(|state| state[words - 1] & unused != 0) {
-            return Err(Error::setting("sets", "damaged", format!("a state has causes beyond the {h} that there are")));
-        }
-        Ok(Sets { h, s, bits })
-    }
-
-    /// The words of all rows, one row after the other.
-    pub fn bits(&self) -> &[u64] {
-        &self.bits
-    }
-
     /// $N$, the number of rows.
     pub fn n(&self) -> usize {
         self.bits.len() / (self.s * self.words()).max(1)
@@ -57,16 +39,48 @@ impl Sets {
         self.h
     }
 
+    /// State `s` of row `n`; the first one of a row is its best.
+    pub fn state(&self, n: usize, s: usize) -> State<'_> {
+        let words = self.words();
+        State::new(&self.bits[(n * self.s + s) * words..][..words])
+    }
+
+    /// The states of row `n`, the best first.
+    pub fn states(&self, n: usize) -> impl ExactSizeIterator<Item = State<'_>> {
+        self.row(n).chunks_exact(self.words()).map(State::new)
+    }
+
     /// Words of a state.
-    pub fn words(&self) -> usize {
+    pub(crate) fn words(&self) -> usize {
         bits::words(self.h)
     }
 
-    /// The states of a row, [`Sets::words`] words each, the best first: bit $h \bmod 64$ of word $\lfloor h/64\rfloor$ is
-    /// set where cause $h$ is active.
-    pub fn row(&self, n: usize) -> &[u64] {
+    /// The states of a row, [`Sets::words`] words each: bit $h \bmod 64$ of word $\lfloor h/64\rfloor$ is set where cause $h$
+    /// is active.
+    pub(crate) fn row(&self, n: usize) -> &[u64] {
         let size = self.s * self.words();
         &self.bits[n * size..][..size]
+    }
+
+    /// All states one after the other, as checkpoint files hold them.
+    #[doc(hidden)]
+    pub fn bits(&self) -> &[u64] {
+        &self.bits
+    }
+
+    /// The same sets again from [`Sets::bits`].
+    #[doc(hidden)]
+    pub fn from_bits(h: usize, s: usize, bits: Vec<u64>) -> Result<Sets> {
+        let words = bits::words(h);
+        let size = s.checked_mul(words).filter(|size| *size > 0 && bits.len().is_multiple_of(*size));
+        if size.is_none() {
+            return Err(Error::shape("words of the sets", format!("a multiple of {s} x {words}"), bits.len()));
+        }
+        let unused = if h.is_multiple_of(64) { 0 } else { !0u64 << (h % 64) };
+        if bits.chunks_exact(words).any(|state| state[words - 1] & unused != 0) {
+            return Err(Error::setting("sets", "damaged", format!("a state has causes beyond the {h} that there are")));
+        }
+        Ok(Sets { h, s, bits })
     }
 
     pub(crate) fn bits_mut(&mut self) -> &mut [u64] {

@@ -2,21 +2,35 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::proposals::{Evolution, Neighbours, OneFlips, Propose};
 use crate::error::{Error, Result};
 
 /// Settings of truncated posteriors.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Truncation {
     pub(crate) states: usize,
     pub(crate) generations: usize,
+    #[serde(with = "super::proposals::specs")]
     pub(crate) proposals: Vec<Arc<dyn Propose>>,
     pub(crate) precision: Precision,
+    /// It has no influence on results.
+    #[serde(skip)]
     pub(crate) portable: bool,
 }
 
+impl PartialEq for Truncation {
+    fn eq(&self, other: &Truncation) -> bool {
+        let specs = |one: &Truncation| one.proposals.iter().map(|proposal| proposal.spec()).collect::<Vec<_>>();
+        (self.states, self.generations, self.precision) == (other.states, other.generations, other.precision)
+            && specs(self) == specs(other)
+    }
+}
+
 /// The precision of data and tables in the E-step. Everything that is summed over rows is always in `f64`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Precision {
     /// Double where the statistics then take 64 MB at most, else single.
     #[default]

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::bits::{self, Distance};
 use super::kernel::{Float, Rank};
 use super::observations::Row;
-use super::proposals::Wishes;
+use super::proposals::Proposed;
 use super::rows::{Job, Task};
 use super::scan::{Scan, TOGETHER, add_causes};
 use super::stars::{END, Given, Scores, Stars};
@@ -28,7 +28,7 @@ pub(super) struct Work<F, R> {
     pub(super) counting_q: Vec<f64>,
     pub(super) marginals: Vec<(u32, f64)>,
     pub(super) active: Vec<f64>,
-    pub(super) wishes: Wishes,
+    pub(super) proposed: Proposed,
     /// The children of a generation, with log-joints.
     pub(super) children: Vec<u64>,
     pub(super) child_joints: Vec<f64>,
@@ -68,7 +68,7 @@ impl<F: Float, R: Rank> Work<F, R> {
             counting_q: Vec::with_capacity(task.s),
             marginals: Vec::with_capacity(h),
             active: vec![0.0; h],
-            wishes: Wishes::default(),
+            proposed: Proposed::default(),
             children: Vec::new(),
             child_joints: Vec::new(),
             child_hashes: Vec::new(),

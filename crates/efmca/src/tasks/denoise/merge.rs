@@ -90,21 +90,15 @@ impl<'a> Posteriors<'a> {
     /// Calls `see` with the probability of each state of a patch and the winners' means.
     fn each_state(&self, n: usize, work: &mut Work, mut see: impl FnMut(f64, &[f64])) {
         let d = work.means.len();
-        let words = self.sets.words();
-        for (state, q) in self.sets.row(n).chunks_exact(words).zip(&self.q[n * self.sets.s()..]) {
+        for (state, q) in self.sets.states(n).zip(&self.q[n * self.sets.s()..]) {
             if *q < NEGLIGIBLE {
                 continue;
             }
             let background = self.winners.background();
             work.rank.copy_from_slice(self.winners.ranks(background));
             work.means.copy_from_slice(&self.means[background * d..]);
-            for (index, word) in state.iter().enumerate() {
-                let mut rest = *word;
-                while rest != 0 {
-                    let cause = index * 64 + rest.trailing_zeros() as usize;
-                    rest &= rest - 1;
-                    work.add(self.winners.ranks(cause), &self.means[cause * d..][..d]);
-                }
+            for cause in state.active() {
+                work.add(self.winners.ranks(cause), &self.means[cause * d..][..d]);
             }
             see(*q, &work.means);
         }

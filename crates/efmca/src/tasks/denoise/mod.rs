@@ -8,7 +8,7 @@
 //! | --- | --- |
 //! | 1. Patch size, number of causes and blur that suit the signal and the noise of the image | `suitable.rs` |
 //! | 2. The models of a [`Quality`], and their seeds | `quality.rs`, `plan.rs` |
-//! | 3. If asked for ([`Causes::Auto`]), the number of causes that predicts held-out pixels best | `causes.rs` |
+//! | 3. If asked for ([`Causes::Auto`](crate::Causes::Auto)), the number of causes that predicts held-out pixels best | `causes.rs` |
 //! | 4. A start from patches of the blurred image, above a dark background | `start.rs`, `blur.rs` |
 //! | 5. Learning each model by incremental variational EM | `learning.rs` |
 //! | 6. The posterior mean of each patch, averaged where patches overlap | `cleaning.rs`, `merge.rs` |
@@ -28,7 +28,6 @@ mod quality;
 mod start;
 mod suitable;
 
-pub use causes::Causes;
 pub use denoiser::{Denoised, Denoiser, Member};
 pub use merge::Estimate;
 pub use patch_denoiser::PatchDenoiser;

@@ -2,13 +2,14 @@
 
 use ndarray::ArrayView4;
 
-use super::causes::{Causes, causes_by_held_out_pixels};
+use super::causes::causes_by_held_out_pixels;
 use super::quality::RelativeSize;
 use super::suitable::SuitableSettings;
 use super::{Denoiser, PatchDenoiser};
 use crate::em::Observer;
 use crate::error::Result;
 use crate::family::SharedFamily;
+use crate::tasks::Causes;
 
 /// Patches for each cause, at the least, where the number of causes is not given.
 const PATCHES_OF_A_CAUSE: f64 = 50.0;

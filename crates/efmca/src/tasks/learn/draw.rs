@@ -23,27 +23,55 @@ pub struct DrawnPatches {
     incomplete: usize,
 }
 
+/// How many patches of which size are drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Drawing {
+    /// Rows and columns of a patch.
+    pub patch: (usize, usize),
+    /// The number of patches; all of them if there are fewer.
+    pub count: usize,
+    /// The same seed draws the same patches.
+    pub seed: u64,
+}
+
+impl Drawing {
+    /// Checks the settings before any image is read.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Setting`] if a patch has no pixels or no patches are drawn.
+    pub fn check(&self) -> Result<()> {
+        if self.patch.0 == 0 || self.patch.1 == 0 {
+            let size = format!("{}x{}", self.patch.0, self.patch.1);
+            return Err(Error::setting("patch", size, "it must have 1 row and 1 column or more"));
+        }
+        if self.count == 0 {
+            return Err(Error::setting("patches", 0, "it must be 1 or more"));
+        }
+        Ok(())
+    }
+}
+
 impl DrawnPatches {
-    /// `count` patches of `patch` (rows, columns) pixels at different random places, all places alike; every one there is
-    /// if there are fewer. `images` are by row, column and channel. With `complete`, patches with missing pixels are
-    /// left out.
-    pub fn new(
-        images: Vec<Array3<f64>>,
-        patch: (usize, usize),
-        count: usize,
-        complete: bool,
-        seed: u64,
-    ) -> Result<DrawnPatches> {
+    /// Patches at different random places, each place as likely as any other. `images` are by row, column and channel,
+    /// NaN where a pixel is missing. With `complete`, patches with missing pixels are left out.
+    ///
+    /// # Errors
+    ///
+    /// As [`Drawing::check`]; [`Error::Shape`] if an image is smaller than a patch or has another number of channels
+    /// than the first; [`Error::EmptyData`] if there is no image or no complete patch.
+    pub fn new(images: Vec<Array3<f64>>, drawing: Drawing, complete: bool) -> Result<DrawnPatches> {
+        drawing.check()?;
+        let Drawing { patch, count, seed } = drawing;
         let Some(channels) = images.first().map(|image| image.dim().2) else {
             return Err(Error::EmptyData { rows: 0, columns: 0 });
         };
-        let fits = |patch: usize, image: usize| patch > 0 && patch <= image;
         for (at, image) in images.iter().enumerate() {
             let (rows, columns, own) = image.dim();
             if own != channels || own == 0 {
                 return Err(Error::shape(format!("channels of image {}", at + 1), channels, own));
             }
-            if !fits(patch.0, rows) || !fits(patch.1, columns) {
+            if patch.0 > rows || patch.1 > columns {
                 return Err(Error::shape(
                     format!("patch size for image {}", at + 1),
                     format!("1 x 1 to {rows} x {columns} pixels, the size of the image"),
@@ -65,7 +93,7 @@ impl DrawnPatches {
             let across = across(&images[image]) as u64;
             (image as u32, (inside / across) as u32, (inside % across) as u32)
         };
-        let whole = |place: &(u32, u32, u32)| {
+        let is_complete = |place: &(u32, u32, u32)| {
             let (y, x) = (place.1 as usize, place.2 as usize);
             let image = &images[place.0 as usize];
             !image.slice(ndarray::s![y..y + patch.0, x..x + patch.1, ..]).iter().any(|value| value.is_nan())
@@ -77,9 +105,10 @@ impl DrawnPatches {
                 break;
             }
             let place = found_in(number);
-            match !complete || whole(&place) {
-                true => places.push(place),
-                false => incomplete += 1,
+            if !complete || is_complete(&place) {
+                places.push(place);
+            } else {
+                incomplete += 1;
             }
         }
         if places.is_empty() {
@@ -90,12 +119,14 @@ impl DrawnPatches {
         Ok(DrawnPatches { images, patch, channels, places: Arc::new(places), incomplete })
     }
 
-    /// Patches that were left out because a pixel is missing.
+    /// The number of patches that were left out because a pixel is missing.
+    #[must_use]
     pub fn incomplete(&self) -> usize {
         self.incomplete
     }
 
     /// The number of channels.
+    #[must_use]
     pub fn channels(&self) -> usize {
         self.channels
     }
@@ -125,8 +156,8 @@ impl Data for DrawnPatches {
     }
 }
 
-/// The numbers below `total` in random order, each once: Fisher and Yates on a list that is never written down, only its
-/// changes are.
+/// The numbers below `total` in random order, each once: Fisher and Yates on a list that is never written down, only
+/// its changes are.
 fn different(total: u64, mut rng: ChaCha8Rng) -> impl Iterator<Item = u64> {
     let mut moved = std::collections::HashMap::new();
     (0..total).map(move |at| {
@@ -143,6 +174,10 @@ mod tests {
     use super::*;
     use std::collections::HashSet;
 
+    fn drawing(rows: usize, columns: usize, count: usize) -> Drawing {
+        Drawing { patch: (rows, columns), count, seed: 1 }
+    }
+
     fn images() -> Vec<Array3<f64>> {
         vec![
             Array3::from_shape_fn((4, 6, 2), |(y, x, c)| (100 * c + 10 * y + x) as f64),
@@ -152,7 +187,7 @@ mod tests {
 
     #[test]
     fn every_place_is_drawn_once() -> Result<()> {
-        let all = DrawnPatches::new(images(), (2, 3), 1000, true, 1)?;
+        let all = DrawnPatches::new(images(), drawing(2, 3, 1000), true)?;
         assert_eq!((all.n(), all.d()), (3 * 4 + 2, 12));
         let mut seen = HashSet::new();
         let mut y = vec![0.0; 12];
@@ -161,7 +196,7 @@ mod tests {
             assert!(seen.insert(y[0] as i64));
             assert_eq!([y[1] - y[0], y[3] - y[0], y[5] - y[0], y[6] - y[0]], [1.0, 10.0, 12.0, 100.0]);
         }
-        let some = DrawnPatches::new(images(), (2, 3), 5, true, 1)?;
+        let some = DrawnPatches::new(images(), drawing(2, 3, 5), true)?;
         assert_eq!(some.n(), 5);
         Ok(())
     }
@@ -170,22 +205,25 @@ mod tests {
     fn patches_with_holes_are_left_out_or_not() -> Result<()> {
         let mut holes = images();
         holes[1][[1, 1, 0]] = f64::NAN;
-        let complete = DrawnPatches::new(holes.clone(), (2, 3), 1000, true, 1)?;
+        let complete = DrawnPatches::new(holes.clone(), drawing(2, 3, 1000), true)?;
         assert_eq!((complete.n(), complete.incomplete()), (12, 2));
-        assert_eq!(DrawnPatches::new(holes.clone(), (2, 3), 1000, false, 1)?.n(), 14);
+        assert_eq!(DrawnPatches::new(holes.clone(), drawing(2, 3, 1000), false)?.n(), 14);
         holes.truncate(1);
         holes[0].fill(f64::NAN);
-        assert!(DrawnPatches::new(holes, (2, 3), 10, true, 1).is_err());
+        assert!(DrawnPatches::new(holes, drawing(2, 3, 10), true).is_err());
         Ok(())
     }
 
     #[test]
-    fn images_that_do_not_fit_are_named() {
-        let error = DrawnPatches::new(images(), (4, 4), 10, true, 1).unwrap_err().to_string();
+    fn what_cannot_be_drawn_is_named() {
+        let refused = |drawing: Drawing| DrawnPatches::new(images(), drawing, true).unwrap_err().to_string();
+        assert!(refused(drawing(2, 3, 0)).contains("patches = 0"));
+        assert!(refused(drawing(2, 0, 3)).contains("patch = 2x0"));
+        let error = DrawnPatches::new(images(), drawing(4, 4, 10), true).unwrap_err().to_string();
         assert!(error.contains("image 2") && error.contains("3 x 3"), "{error}");
         let mut mixed = images();
         mixed.push(Array3::zeros((5, 5, 1)));
-        let error = DrawnPatches::new(mixed, (2, 2), 10, true, 1).unwrap_err().to_string();
+        let error = DrawnPatches::new(mixed, drawing(2, 2, 10), true).unwrap_err().to_string();
         assert!(error.contains("channels of image 3"), "{error}");
     }
 }

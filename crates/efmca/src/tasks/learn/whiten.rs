@@ -4,22 +4,23 @@ use nalgebra::{DMatrix, SymmetricEigen};
 use ndarray::{Array1, Array2, ArrayView1, Axis};
 use rayon::prelude::*;
 
-use crate::error::{Error, Result};
+use super::PreparationError;
+use crate::error::Error;
 use crate::model::{Data, Tensor};
 
-/// Parts of the rows whose sums are made apart. It does not depend on the number of threads, so that no bit does.
+/// Parts of the rows that are summed separately. It does not depend on the number of threads, so that no bit does.
 const PARTS: usize = 8;
 /// Rows of a product.
 const BLOCK: usize = 512;
 /// Directions with less than this share of the largest variance are empty.
 const EMPTY: f64 = 1e-12;
 
-/// The whitening that changes rows least (ZCA): $\vec y' = E\Lambda^{-1/2}E^T(\vec y - \bar{\vec y})$, where the columns of $E$ are
-/// the eigenvectors of the covariance of the rows and $\Lambda$ has its eigenvalues.
+/// The whitening that changes rows least (ZCA): $\vec y' = E\Lambda^{-1/2}E^T(\vec y - \bar{\vec y})$, where the
+/// columns of $E$ are the eigenvectors of the covariance of the rows and $\Lambda$ has its eigenvalues.
 ///
 /// The weakest directions of natural images are mostly noise, which whitening would make as strong as everything else.
-/// Those that together have a small share of the variance are therefore amplified as much as the weakest of the others, and
-/// no more; the whitening can be undone all the same.
+/// Those that together have a small share of the variance are therefore amplified as much as the weakest of the others,
+/// and no more; the whitening can be undone all the same.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Whitening {
     mean: Array1<f64>,
@@ -30,13 +31,19 @@ pub struct Whitening {
 impl Whitening {
     /// The whitening of `data`. Directions are made equally strong until they have this share of the variance together;
     /// with a share of one, all of them.
-    pub fn fit(data: &dyn Data, share: f64) -> Result<Whitening> {
-        if !(share > 0.0 && share <= 1.0) {
-            return Err(Error::setting("share of the variance", share, "it must be above 0 and at most 1"));
-        }
+    ///
+    /// # Errors
+    ///
+    /// [`PreparationError::TooFewRows`], [`PreparationError::MissingValue`] and [`PreparationError::NoVariance`];
+    /// [`Error::Setting`] if the share is not above 0 and at most 1, and [`Error::NotFinite`] for an infinite value.
+    pub fn fit(data: &dyn Data, share: f64) -> Result<Whitening, PreparationError> {
+        check_share(share)?;
         let (n, d) = (data.n(), data.d());
-        if n < 2 || d == 0 {
-            return Err(Error::EmptyData { rows: n, columns: d });
+        if d == 0 {
+            return Err(Error::EmptyData { rows: n, columns: d }.into());
+        }
+        if n < 2 {
+            return Err(PreparationError::TooFewRows { rows: n });
         }
         let mean = mean(data)?;
         let covariance = covariance(data, &mean);
@@ -45,11 +52,7 @@ impl Whitening {
         let vectors = Array2::from_shape_fn((d, d), |(row, column)| eigen.eigenvectors[(row, column)]);
         let largest = values.iter().copied().fold(0.0, f64::max);
         if !(largest > 0.0 && largest.is_finite()) {
-            return Err(Error::setting(
-                "whitening",
-                "no variance",
-                "all rows are the same, or too large; leave whitening out, or give other data",
-            ));
+            return Err(PreparationError::NoVariance);
         }
         let floor = weakest(&values, share).max(EMPTY * largest);
         values.iter_mut().for_each(|value| *value = value.max(floor).sqrt());
@@ -69,7 +72,7 @@ impl Whitening {
         self.mean.len()
     }
 
-    /// The mean of the rows that it was made from.
+    /// The mean of the rows that it was fitted to.
     pub fn mean(&self) -> &Array1<f64> {
         &self.mean
     }
@@ -90,7 +93,11 @@ impl Whitening {
     }
 
     /// All rows, whitened, in single precision: rounding them is far below what patches can tell.
-    pub fn whitened(&self, data: &dyn Data) -> Result<Array2<f32>> {
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Shape`] if the rows have another number of columns.
+    pub fn whitened(&self, data: &dyn Data) -> crate::Result<Array2<f32>> {
         if data.d() != self.d() {
             return Err(Error::shape("columns of the data", self.d(), data.d()));
         }
@@ -114,7 +121,11 @@ impl Whitening {
     }
 
     /// The whitening among these arrays, if there is one.
-    pub fn from_tensors(tensors: &[Tensor]) -> Result<Option<Whitening>> {
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotAModel`] if arrays have other shapes than those of a whitening.
+    pub fn from_tensors(tensors: &[Tensor]) -> crate::Result<Option<Whitening>> {
         let found = |name: &str| tensors.iter().find(|tensor| tensor.name == name);
         let [Some(mean), Some(forward), Some(backward)] = NAMES.map(found) else { return Ok(None) };
         let d = mean.values.len();
@@ -129,7 +140,16 @@ impl Whitening {
     }
 }
 
-/// What the arrays are called in files.
+/// Whether this is a share of the variance.
+pub(super) fn check_share(share: f64) -> crate::Result<()> {
+    if share > 0.0 && share <= 1.0 {
+        return Ok(());
+    }
+    let requirement = "it must be a share of the variance above 0 and at most 1, such as 0.95, or none";
+    Err(Error::setting("whiten", share, requirement))
+}
+
+/// The names of the arrays in files.
 const NAMES: [&str; 3] = ["whitening_mean", "whitening", "unwhitening"];
 
 /// The smallest variance of those that together have `share` of all.
@@ -152,21 +172,18 @@ fn part(n: usize, part: usize) -> std::ops::Range<usize> {
     n * part / PARTS..n * (part + 1) / PARTS
 }
 
-fn mean(data: &dyn Data) -> Result<Array1<f64>> {
-    let sums: Vec<Result<Array1<f64>>> = (0..PARTS)
+fn mean(data: &dyn Data) -> Result<Array1<f64>, PreparationError> {
+    let sums: Vec<Result<Array1<f64>, PreparationError>> = (0..PARTS)
         .into_par_iter()
         .map(|at| {
             let (mut sum, mut y) = (Array1::zeros(data.d()), vec![0.0; data.d()]);
             for n in part(data.n(), at) {
                 data.read_row(n, &mut y);
                 if let Some(column) = y.iter().position(|value| !value.is_finite()) {
-                    return Err(match y[column].is_nan() {
-                        true => Error::setting(
-                            "whitening",
-                            format!("missing value in row {n}"),
-                            "rows with missing values cannot be whitened; leave those rows out, or whitening",
-                        ),
-                        false => Error::NotFinite { row: n, column, value: y[column] },
+                    return Err(if y[column].is_nan() {
+                        PreparationError::MissingValue { row: n + 1, column: column + 1 }
+                    } else {
+                        Error::NotFinite { row: n, column, value: y[column] }.into()
                     });
                 }
                 sum.iter_mut().zip(&y).for_each(|(sum, y)| *sum += y);
@@ -229,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn whitened_rows_are_white_and_come_back() -> Result<()> {
+    fn whitened_rows_are_white_and_come_back() -> Result<(), PreparationError> {
         let y = rows();
         let whitening = Whitening::fit(&y, 1.0)?;
         let white = whitening.whitened(&y)?.mapv(f64::from);
@@ -240,8 +257,8 @@ mod tests {
         // of all whitenings the one that changes least: its matrix is symmetric and positive
         assert!((&whitening.forward - &whitening.forward.t()).iter().all(|gap| gap.abs() < 1e-12));
         for n in [0, 17, 2999] {
-            let there = whitening.apply(y.row(n));
-            let back = whitening.undo(there.view());
+            let white = whitening.apply(y.row(n));
+            let back = whitening.undo(white.view());
             assert!((&back - &y.row(n)).iter().all(|gap| gap.abs() < 1e-10));
         }
         let tensors = whitening.to_tensors();
@@ -251,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn weak_directions_stay_weak() -> Result<()> {
+    fn weak_directions_stay_weak() -> Result<(), PreparationError> {
         let mut y = rows();
         // a column that is nearly the copy of another
         let copy = y.column(0).mapv(|value| value + 1e-4 * (value * 1e3).sin());
@@ -267,12 +284,16 @@ mod tests {
     #[test]
     fn what_cannot_be_whitened_is_refused() {
         let equal = Array2::from_elem((10, 3), 2.0);
-        assert!(Whitening::fit(&equal, 0.9).unwrap_err().to_string().contains("all rows are the same"));
+        assert_eq!(Whitening::fit(&equal, 0.9), Err(PreparationError::NoVariance));
+        assert_eq!(Whitening::fit(&Array2::from_elem((1, 3), 2.0), 0.9), Err(PreparationError::TooFewRows { rows: 1 }));
         let mut y = rows();
         assert!(Whitening::fit(&y, 0.0).is_err());
         y[[5, 2]] = f64::NAN;
-        assert!(Whitening::fit(&y, 0.9).unwrap_err().to_string().contains("row 5"));
+        assert_eq!(Whitening::fit(&y, 0.9), Err(PreparationError::MissingValue { row: 6, column: 3 }));
         y[[5, 2]] = f64::INFINITY;
-        assert!(matches!(Whitening::fit(&y, 0.9), Err(Error::NotFinite { row: 5, column: 2, .. })));
+        assert!(matches!(
+            Whitening::fit(&y, 0.9),
+            Err(PreparationError::Other(Error::NotFinite { row: 5, column: 2, .. }))
+        ));
     }
 }

@@ -2,20 +2,20 @@
 
 use crate::error::{Error, Result};
 use crate::family::registry::{Entry, Search, Summary, entries, entry};
-use crate::family::{Measure, SharedFamily, family};
+use crate::family::{FamilySpec, Measure, SharedFamily, family};
 
 /// Categories that are tried for counts, at the most: with more of them they are counts.
 const MOST_CATEGORIES: f64 = 12.0;
 /// Exact zeros of an otherwise positive column are a part of it (and no accident) from this share on.
 const ZERO_SHARE: f64 = 0.01;
 
-/// What kind of numbers the values are, which decides what they can be compared by.
+/// The kind of numbers that values are, which decides how families are compared on them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Zeros and ones only.
     YesNo,
-    /// Whole numbers: probabilities are compared, those of densities over $\lbrack y-\frac12, y+\frac12\rbrack $.
-    Whole,
+    /// Integers: probabilities are compared, those of densities over $\lbrack y-\frac12, y+\frac12\rbrack $.
+    Integer,
     /// Exact zeros and positive numbers with fractions: a probability and a density.
     ZeroOrPositive,
     /// Numbers with fractions: densities are compared.
@@ -23,18 +23,19 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// In words, for messages.
+    /// The kind in words, for messages.
+    #[must_use]
     pub fn words(self) -> &'static str {
         match self {
             Kind::YesNo => "zeros and ones",
-            Kind::Whole => "whole numbers",
+            Kind::Integer => "whole numbers",
             Kind::ZeroOrPositive => "exact zeros and positive numbers",
             Kind::Real => "numbers with fractions",
         }
     }
 }
 
-/// The values of a data set or of a column of it, looked at once.
+/// A summary of the values of a data set or of one of its columns.
 #[derive(Debug, Clone)]
 pub struct Values {
     /// Their kind.
@@ -45,7 +46,7 @@ pub struct Values {
 }
 
 impl Values {
-    /// Looks at all values but NaN; `None` if there are none.
+    /// Summarises all values but NaN; `None` if there are none.
     pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Values> {
         let mut sorted: Vec<f64> = values.into_iter().filter(|value| !value.is_nan()).collect();
         sorted.sort_by(f64::total_cmp);
@@ -54,12 +55,12 @@ impl Values {
         let median = 0.5 * (sorted[(count - 1) / 2] + sorted[count / 2]);
         let mean = sorted.iter().sum::<f64>() / count as f64;
         let variance = sorted.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / count as f64;
-        let whole = sorted.iter().all(|value| value.fract() == 0.0);
+        let integer = sorted.iter().all(|value| value.fract() == 0.0);
         let zeros = sorted.iter().filter(|value| **value == 0.0).count();
         let kind = if sorted.iter().all(|value| *value == 0.0 || *value == 1.0) {
             Kind::YesNo
-        } else if whole {
-            Kind::Whole
+        } else if integer {
+            Kind::Integer
         } else if min == 0.0 && zeros > 1 && zeros as f64 >= ZERO_SHARE * count as f64 {
             Kind::ZeroOrPositive
         } else {
@@ -70,31 +71,35 @@ impl Values {
     }
 
     /// Whether all values are the same.
+    #[must_use]
     pub fn constant(&self) -> bool {
         self.sorted.len() == 1
     }
 }
 
-/// A known parameter that is to be found.
+/// The range in which a fixed parameter is searched.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Unknown {
-    pub(crate) low: f64,
-    pub(crate) high: f64,
-    pub(crate) whole: bool,
+pub(super) struct SearchRange {
+    pub(super) low: f64,
+    pub(super) high: f64,
+    pub(super) integer: bool,
     key: &'static str,
 }
 
-/// A family that may be the one, with what must still be found of it.
+/// A family that may have produced the data, with the fixed parameters that must still be found.
 #[derive(Debug, Clone)]
 pub struct Candidate {
-    /// The name, and known parameters that are known already.
+    /// The name, and the fixed parameters that are given.
     spec: String,
-    pub(crate) unknown: Vec<Unknown>,
-    /// Known parameters that were read off the data.
+    /// The fixed parameters that are searched.
+    pub(super) ranges: Vec<SearchRange>,
+    /// The number of fixed parameters that were read off the data.
     read: usize,
+    /// The family itself where it was given, which may be one that has no name.
+    given: Option<SharedFamily>,
 }
 
-/// A family that cannot be the one, and why.
+/// A family that cannot have produced the data, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     /// The family.
@@ -104,57 +109,75 @@ pub struct Refusal {
 }
 
 impl Candidate {
-    /// The name with a question mark for what must be found: `gamma:k=?`.
+    /// The name with a question mark for fixed parameters that are searched: `gamma:k=?`.
+    #[must_use]
     pub fn name(&self) -> String {
-        self.unknown.iter().fold(self.spec.clone(), |spec, unknown| with_known(&spec, unknown.key, "?"))
+        self.ranges.iter().fold(self.spec.clone(), |spec, range| with_fixed(&spec, range.key, "?"))
     }
 
-    /// The number of known parameters that are found in the data.
+    /// The number of fixed parameters that are searched.
+    #[must_use]
     pub fn searched(&self) -> usize {
-        self.unknown.len()
+        self.ranges.len()
     }
 
     /// Whether its mean says how wide it is, or the other way round.
-    pub(crate) fn fixes_its_spread(&self) -> bool {
+    pub(super) fn fixes_its_spread(&self) -> bool {
         self.family(&self.middle()).is_ok_and(|family| family.l() < 2)
     }
 
-    /// The number of known parameters that come from the data, found or read off: they count as learned ones do.
-    pub(crate) fn taken_from_data(&self) -> usize {
-        self.unknown.len() + self.read
+    /// The number of fixed parameters that come from the data, searched or read off: they count as learned ones do.
+    pub(super) fn taken_from_data(&self) -> usize {
+        self.ranges.len() + self.read
     }
 
-    /// The family with the unknown parameters at `known`.
-    pub(crate) fn family(&self, known: &[f64]) -> Result<SharedFamily> {
+    /// The family with the searched parameters at `values`.
+    pub(super) fn family(&self, values: &[f64]) -> Result<SharedFamily> {
+        if let Some(given) = &self.given {
+            return Ok(given.clone());
+        }
         let with =
-            |spec: String, (unknown, value): (&Unknown, &f64)| with_known(&spec, unknown.key, &value.to_string());
-        family(&self.unknown.iter().zip(known).fold(self.spec.clone(), with))
+            |spec: String, (range, value): (&SearchRange, &f64)| with_fixed(&spec, range.key, &value.to_string());
+        family(&self.ranges.iter().zip(values).fold(self.spec.clone(), with))
     }
 
-    /// Values of the unknown parameters in the middle of their ranges.
-    pub(crate) fn middle(&self) -> Vec<f64> {
-        self.unknown.iter().map(|unknown| rounded(unknown, (unknown.low * unknown.high).sqrt())).collect()
+    /// Values of the searched parameters in the middle of their ranges.
+    pub(super) fn middle(&self) -> Vec<f64> {
+        self.ranges.iter().map(|range| rounded(range, (range.low * range.high).sqrt())).collect()
     }
 
-    /// What is meant by `spec`: known parameters that it needs and does not give, or that it gives as `?`, are unknown.
+    /// The candidate of a specification or a family, as [`parse`](Candidate::parse) reads it.
+    pub(super) fn of(spec: &FamilySpec, values: &Values) -> Result<Candidate> {
+        match spec.resolve() {
+            Ok(family) => Ok(Candidate { spec: family.spec(), ranges: Vec::new(), read: 0, given: Some(family) }),
+            // something in it must be found, or it is wrong and this says why
+            Err(_) => Candidate::parse(&spec.spec(), values),
+        }
+    }
+
+    /// Reads a specification. Fixed parameters that it needs and does not give, or that it gives as `?`, are searched.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnknownFamily`] and [`Error::FamilyParameter`] if it names no family.
     pub fn parse(spec: &str, values: &Values) -> Result<Candidate> {
         let found = entry(spec)?;
         let (name, rest) = spec.trim().split_once(':').unwrap_or((spec.trim(), ""));
-        // a hurdle has the known parameters of what stands above it
+        // a hurdle has the fixed parameters of what stands above it
         let inner = name.to_lowercase().replace('_', "-");
         let described = inner.strip_prefix("hurdle-").map_or(Ok(found), entry)?;
         let given: Vec<(&str, &str)> =
             rest.split(',').filter_map(|part| part.split_once('=')).map(|(k, v)| (k.trim(), v.trim())).collect();
-        let mut candidate = Candidate { spec: inner.clone(), unknown: Vec::new(), read: 0 };
-        for known in described.known {
-            match given.iter().find(|(key, _)| *key == known.key) {
-                Some((_, value)) if *value != "?" => candidate.spec = with_known(&candidate.spec, known.key, value),
-                None if !known.required => {}
-                _ => candidate.look_for(known.key, known.search, values)?,
+        let mut candidate = Candidate { spec: inner.clone(), ranges: Vec::new(), read: 0, given: None };
+        for fixed in described.fixed {
+            match given.iter().find(|(key, _)| *key == fixed.key) {
+                Some((_, value)) if *value != "?" => candidate.spec = with_fixed(&candidate.spec, fixed.key, value),
+                None if !fixed.required => {}
+                _ => candidate.look_for(fixed.key, fixed.search, values)?,
             }
         }
-        let unknown_key = given.iter().find(|(key, _)| !described.known.iter().any(|known| known.key == *key));
-        if unknown_key.is_some() || rest.split(',').any(|part| !part.trim().is_empty() && !part.contains('=')) {
+        let wrong_key = given.iter().find(|(key, _)| !described.fixed.iter().any(|fixed| fixed.key == *key));
+        if wrong_key.is_some() || rest.split(',').any(|part| !part.trim().is_empty() && !part.contains('=')) {
             family(spec)?; // says what is wrong with it
         }
         candidate.family(&candidate.middle())?;
@@ -162,30 +185,30 @@ impl Candidate {
     }
 
     fn look_for(&mut self, key: &'static str, search: Search, values: &Values) -> Result<()> {
-        let bounds = |(low, high): (f64, f64), whole: bool| {
+        let bounds = |(low, high): (f64, f64), integer: bool| {
             // equal values have no scatter that a range could be made of
             let low = if low > 0.0 { low } else { f64::MIN_POSITIVE };
-            Unknown { low, high: high.max(low), whole, key }
+            SearchRange { low, high: high.max(low), integer, key }
         };
         match search {
             Search::No => {
                 return Err(Error::FamilyParameter {
                     family: self.spec.clone(),
-                    problem: format!("`{key}` cannot be found in data; give it, as in `{}:{key}=…`", self.spec),
+                    problem: format!("`{key}` cannot be found in data; give it, such as `{}:{key}=…`", self.spec),
                 });
             }
             Search::Value(read) => {
-                self.spec = with_known(&self.spec, key, &short(read(&values.summary)).to_string());
+                self.spec = with_fixed(&self.spec, key, &short(read(&values.summary)).to_string());
                 self.read += 1;
             }
-            Search::Range(range) => self.unknown.push(bounds(range(&values.summary), false)),
-            Search::Whole(range) => self.unknown.push(bounds(range(&values.summary), true)),
+            Search::Range(range) => self.ranges.push(bounds(range(&values.summary), false)),
+            Search::Integer(range) => self.ranges.push(bounds(range(&values.summary), true)),
         }
         Ok(())
     }
 
     /// Whether the family can have produced all values and is worth a trial; the reason if not.
-    pub(crate) fn possible(&self, values: &Values) -> std::result::Result<(), String> {
+    pub(super) fn possible(&self, values: &Values) -> std::result::Result<(), String> {
         let family = self.family(&self.middle()).map_err(|error| error.to_string())?;
         let (support, kind) = (family.support(), values.kind);
         if let Some(value) = values.sorted.iter().find(|value| !support.contains(**value)) {
@@ -197,13 +220,13 @@ impl Candidate {
             (Kind::YesNo, _) if name != "bernoulli" => {
                 refuse("yes or no is bernoulli, and everything else would be a detour to it".into())
             }
-            (Kind::Whole, Measure::Counting) if name == "categorical" && values.summary.max >= MOST_CATEGORIES => {
+            (Kind::Integer, Measure::Counting) if name == "categorical" && values.summary.max >= MOST_CATEGORIES => {
                 refuse(format!("{} categories are too many to be told apart", values.summary.max + 1.0))
             }
-            (Kind::Whole, Measure::Counting) if name.starts_with("hurdle") && values.summary.min > 0.0 => {
+            (Kind::Integer, Measure::Counting) if name.starts_with("hurdle") && values.summary.min > 0.0 => {
                 refuse("there is no zero".into())
             }
-            (Kind::Whole, Measure::AtomAtZero) => {
+            (Kind::Integer, Measure::AtomAtZero) => {
                 refuse("a density above zero has no probability for whole numbers; hurdle-poisson has".into())
             }
             (Kind::ZeroOrPositive, Measure::Lebesgue) => refuse(
@@ -217,22 +240,22 @@ impl Candidate {
     }
 }
 
-/// A specification with one more known parameter.
-fn with_known(spec: &str, key: &str, value: &str) -> String {
+/// A specification with one more fixed parameter.
+fn with_fixed(spec: &str, key: &str, value: &str) -> String {
     format!("{spec}{}{key}={value}", if spec.contains(':') { ',' } else { ':' })
 }
 
-/// A value that can be written down: whole, or with four digits.
-pub(crate) fn rounded(unknown: &Unknown, value: f64) -> f64 {
-    if unknown.whole {
-        return value.round().clamp(unknown.low, unknown.high);
+/// A value that can be written down: an integer, or four digits.
+pub(super) fn rounded(range: &SearchRange, value: f64) -> f64 {
+    if range.integer {
+        return value.round().clamp(range.low, range.high);
     }
     let scale = scale_for(value, 4);
     let rounded = (value * scale).round() / scale;
     if rounded.is_finite() && rounded > 0.0 { rounded } else { value }
 }
 
-/// The power of ten that makes whole numbers of `digits` digits of numbers as large as `value`.
+/// The power of ten that makes integers of `digits` digits of numbers as large as `value`.
 fn scale_for(value: f64, digits: i32) -> f64 {
     let size = value.abs().log10().floor();
     if size.is_finite() { 10f64.powi(digits - 1 - size as i32) } else { 1.0 }
@@ -246,7 +269,21 @@ fn short(value: f64) -> f64 {
     if short.is_finite() && (short != 0.0 || value == 0.0) { short } else { value }
 }
 
-/// All candidates of the registry for these values, and those that are out with the reason.
+/// Families for values that are all equal: the first that has the value is taken. Nothing can be learned about such values, and a
+/// family without a width of its own will do.
+const CONSTANT: [&str; 4] = ["bernoulli", "poisson", "exponential", "gaussian:var=1"];
+
+/// The candidate for values that are all equal; `None` if they are not.
+pub(crate) fn for_one_value(values: &Values) -> Option<Candidate> {
+    if !values.constant() {
+        return None;
+    }
+    let candidates = CONSTANT.iter().filter_map(|spec| Candidate::parse(spec, values).ok());
+    candidates.into_iter().find(|candidate| candidate.possible(values).is_ok())
+}
+
+/// All families of the registry: those that can have produced these values, and those that cannot with the reason.
+#[must_use]
 pub fn candidates(values: &Values) -> (Vec<Candidate>, Vec<Refusal>) {
     let mut found = Vec::new();
     let mut refused = Vec::new();
@@ -262,12 +299,12 @@ pub fn candidates(values: &Values) -> (Vec<Candidate>, Vec<Refusal>) {
     (found, refused)
 }
 
-/// A family by its name alone, and with each of its optional known parameters that can be found.
+/// A family by its name alone, and with each of its optional fixed parameters that can be found.
 fn specs(entry: &Entry) -> Vec<String> {
     if entry.name == "hurdle" {
         // all that may stand above zeros; two parameters of it to be found would be too many
         let fits = |inner: &&Entry| {
-            let required = inner.known.iter().filter(|known| known.required).count();
+            let required = inner.fixed.iter().filter(|fixed| fixed.required).count();
             let example = inner.examples.first().map(|example| family(&format!("hurdle-{example}")));
             inner.name != "hurdle" && required < 2 && example.is_some_and(|example| example.is_ok())
         };
@@ -275,9 +312,9 @@ fn specs(entry: &Entry) -> Vec<String> {
         // `hurdle-poisson` is the shorter name of the same family
         return above.filter(|spec| spec != "zero-truncated-poisson").map(|spec| format!("hurdle-{spec}")).collect();
     }
-    let optional = entry.known.iter().filter(|known| !known.required && !matches!(known.search, Search::No));
+    let optional = entry.fixed.iter().filter(|fixed| !fixed.required && !matches!(fixed.search, Search::No));
     std::iter::once(entry.name.to_string())
-        .chain(optional.map(|known| format!("{}:{}=?", entry.name, known.key)))
+        .chain(optional.map(|fixed| format!("{}:{}=?", entry.name, fixed.key)))
         .collect()
 }
 
@@ -319,7 +356,7 @@ mod tests {
         assert_eq!(name("gamma:k=?").unwrap(), "gamma:k=?");
         assert_eq!(name("hurdle-weibull").unwrap(), "hurdle-weibull:k=?");
         assert!(name("gama").unwrap_err().to_string().contains("did you mean"));
-        assert!(name("gamma:q=1").unwrap_err().to_string().contains("no known parameter"));
+        assert!(name("gamma:q=1").unwrap_err().to_string().contains("no fixed parameter"));
     }
 
     #[test]

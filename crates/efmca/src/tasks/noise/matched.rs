@@ -1,58 +1,46 @@
 //! Families compared with the same posteriors, so that nothing but the noise differs between them.
 //!
-//! Two families that are trained for themselves end with other causes in other places, even from the same start. What that
-//! does to single hidden pixels is much more than what two similar noises do, and hides it. Here all families are
-//! given the posteriors of each of them in turn: parameters by one M-step, hidden entries scored with the same $q$ for
-//! all. Averaged over whose posteriors they are, no family has an advantage. `docs/NOISE.md` has what came out.
+//! Two families that are trained for themselves end with other causes in other places, even from the same start. That changes
+//! the scores of single held-out pixels much more than two similar noises do, and hides these. Here all families are
+//! given the posteriors of each of them in turn: parameters by one M-step, held-out entries scored with the same $q$ for
+//! all. Averaged over whose posteriors they are, no family has an advantage. `docs/NOISE.md` has the results.
 
-use ndarray::Array1;
+use std::ops::ControlFlow;
 
-use super::{NoiseType, Scores, Split, Trial};
+use super::trials::{Trainer, Trial};
 use crate::em::Init;
 use crate::error::Result;
 use crate::model::Tables;
+use crate::tasks::held_out::{Posteriors, Scores};
 
-impl NoiseType {
-    /// The scores of each of `trials` on the hidden entries, averaged over the posteriors of all of them; nothing if
-    /// `go_on` says no.
+impl Trainer<'_, '_> {
+    /// The scores of each of `trials` on the held-out entries, averaged over the posteriors of all of them; nothing if
+    /// `observer` asks to stop.
     pub(super) fn matched(
         &self,
         trials: &[&Trial],
-        split: &Split,
-        whole: bool,
-        go_on: &mut dyn FnMut() -> bool,
+        observer: &mut dyn FnMut() -> ControlFlow<()>,
     ) -> Result<Option<Vec<Scores>>> {
+        let seen = &*self.split.seen;
         let mut found: Vec<Option<Scores>> = vec![None; trials.len()];
         let share = 1.0 / trials.len() as f64;
         for fit in trials.iter().map(|trial| &trial.best.fit) {
-            let (posteriors, given) = (split.posteriors(fit)?, &fit.model);
-            let tables = Tables::new(given);
+            let (responsibilities, tables) = (self.split.responsibilities(fit)?, Tables::new(&fit.model));
+            let posteriors = Posteriors { responsibilities: &responsibilities, tables: &tables };
             for (trial, sum) in trials.iter().zip(&mut found) {
-                let em = self.em(&*split.seen).family(trial.best.family.clone()).seed(self.seed).iterations(0);
-                let model = em.init(Init::Posteriors(Box::new(given.clone()))).run(&*split.seen)?.model;
-                let scores = split.scores_given(&model, &posteriors, &tables, |_| whole).scaled(share);
+                let em = self.comparison.em(self.causes, seen).family(&trial.best.family).iterations(0);
+                let em = em.seed(self.comparison.seed).init(Init::Posteriors(Box::new(fit.model.clone())));
+                let model = em.run(seen)?.model;
+                let scores = self.split.scores_given(&model, posteriors, |_| self.integer).scaled(share);
                 *sum = Some(match sum.take() {
                     Some(before) => before.plus(&scores),
                     None => scores,
                 });
-                if !go_on() {
+                if observer().is_break() {
                     return Ok(None);
                 }
             }
         }
         Ok(found.into_iter().collect())
-    }
-}
-
-impl Scores {
-    fn scaled(mut self, factor: f64) -> Scores {
-        self.rows.iter_mut().for_each(|row| *row *= factor);
-        self
-    }
-
-    /// The sum of two scores of the same entries.
-    fn plus(mut self, other: &Scores) -> Scores {
-        self.rows = (Array1::from(self.rows) + Array1::from(other.rows.clone())).to_vec();
-        self
     }
 }

@@ -22,7 +22,7 @@ const MOST: usize = 20;
 const GOLDEN: f64 = 0.381_966_011_250_105_2;
 
 impl Bracket {
-    /// Looks at the whole range, or goes uphill from a point.
+    /// Looks at the complete range, or goes uphill from a point.
     pub(super) fn find(f: &impl Fn(f64) -> f64, (low, high): (f64, f64), near: Option<f64>) -> Bracket {
         match near {
             _ if high <= low => Bracket { low, middle: low, high: low, height: f(low) },
@@ -60,7 +60,7 @@ impl Bracket {
     }
 }
 
-/// Brent's method: parabolas through the three best points, and the golden section where they lead nowhere.
+/// Brent's method (*Algorithms for Minimization without Derivatives*, 1973, chapter 5): parabolas through the three best points, and the golden section where they lead nowhere.
 pub(super) fn peak(f: &impl Fn(f64) -> f64, bracket: Bracket) -> f64 {
     let Bracket { mut low, mut high, .. } = bracket;
     // the best, the second and the third

@@ -1,197 +1,288 @@
 //! Trainings of families on the same data, so that the better one wins and not the luckier one.
 //!
 //! A family that is trained by itself ends in an optimum of its own, and optima are further apart than families that are
-//! nearly the same. So all of them are given the posteriors of the one in front ([`Init::Posteriors`]), which keep their
-//! owners, and go on from there.
+//! nearly the same. So all of them are given the posteriors of the leading family ([`Init::Posteriors`]), which keep their
+//! winners, and continue from there.
 
 use std::ops::ControlFlow;
 
-use super::candidates::{Candidate, Kind};
-use super::held_out::{Scores, Split};
-use super::{NoiseType, known};
-use crate::em::{Em, Fit, Init, Observer, Progress, StopReason};
+use super::candidates::{Candidate, Kind, Refusal};
+use super::fixed_search::search;
+use crate::em::{Fit, Init, Observer, Progress, StopReason};
 use crate::error::Result;
 use crate::family::{Measure, SharedFamily};
-use crate::model::{Data, Model};
-use crate::posterior::truncated::Precision;
-use crate::posterior::{LARGEST_EXACT_H, Truncation};
+use crate::model::Model;
+use crate::tasks::held_out::{Comparison, Scores, Split};
 
-/// Rounds of search for unknown known parameters, and entries that are looked at: in the first look and later.
-const ROUNDS: [usize; 2] = [2, 4];
-const MOST_ENTRIES: [usize; 2] = [1 << 12, 1 << 20];
-/// A parameter that moved by less than this, relatively, is found.
-const FOUND: f64 = 0.02;
-/// Rows of average data in each entry of the dictionaries, so that a cause with one value of its own has no zero variance.
-const PSEUDO_COUNT: f64 = 1.0;
-/// Families that are further behind than this, in nats an entry and in standard errors, are not trained again.
-const FAR: (f64, f64) = (0.03, 6.0);
-/// Rounds in which the posteriors of the one in front are given to the others, until nobody overtakes it.
-const SHARED_ROUNDS: usize = 3;
-/// A bound that rose by less than this many nats is the same.
-const ENOUGH: f64 = 1.0;
-/// How much further behind a family may be to be trained fully with the posteriors of the one in front.
-const LAST_CHANCE: f64 = 6.0;
-/// Starts whose short runs a training begins with, where posteriors are exact.
-const SHORT_STARTS: usize = 6;
-/// Entries times states from which on half of these starts have to do, and from which on states are truncated.
-const FEW_STARTS_FROM: usize = 1 << 23;
-const TRUNCATED_FROM: usize = 1 << 27;
-/// The part of the iterations that families have before those that are far behind are left out.
-const FIRST_LOOK: usize = 3;
-/// States of a row where there are too many causes for all.
-const STATES: usize = 16;
+/// The tuned numbers of the trials.
+struct Tuning {
+    /// Iterations of a first look, as a part of all: enough to see which families are far behind.
+    first_look: usize,
+    /// Rounds of search for fixed parameters and training with them, in a first look and later.
+    search_rounds: [usize; 2],
+    /// Entries that a search looks at, in a first look and later.
+    search_entries: [usize; 2],
+    /// A fixed parameter that moved by less than this, relatively, is found.
+    found: f64,
+    /// A family is far behind, and is not trained again, from this many nats an entry on...
+    far_nats: f64,
+    /// ...or this many standard errors, whichever is more.
+    far_errors: f64,
+    /// Families this many times further behind have a second first look, with the posteriors of the leading family. Those that are
+    /// nearer are trained fully.
+    last_chance: f64,
+    /// Rounds in which the posteriors of the leading family are given to the others after all restarts, until it stays in the lead.
+    sharing_rounds: usize,
+    /// A bound that rose by less than this many nats is the same.
+    enough: f64,
+}
+
+const TUNED: Tuning = Tuning {
+    first_look: 3,
+    search_rounds: [2, 4],
+    search_entries: [1 << 12, 1 << 20],
+    found: 0.02,
+    far_nats: 0.03,
+    far_errors: 6.0,
+    last_chance: 6.0,
+    sharing_rounds: 3,
+    enough: 1.0,
+};
+
+/// How thorough a training is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Look {
+    /// A few iterations, with rough values of searched parameters.
+    First,
+    /// All iterations.
+    Full,
+}
 
 /// A family that was tried.
-pub(crate) struct Trial {
-    pub(crate) candidate: Candidate,
-    pub(crate) best: Trained,
-    /// Scores an entry of all trainings.
-    pub(crate) held_out: Vec<f64>,
-    /// Bounds a row of all trainings.
-    pub(crate) bounds: Vec<f64>,
+pub(super) struct Trial {
+    pub(super) candidate: Candidate,
+    /// The training with the highest bound.
+    pub(super) best: TrainedFamily,
+    /// The score of a held-out entry in all trainings.
+    pub(super) held_out: Vec<f64>,
+    /// The bound of a row in all trainings.
+    pub(super) bounds: Vec<f64>,
 }
 
 /// One training of a family.
-pub(crate) struct Trained {
-    pub(crate) family: SharedFamily,
-    pub(crate) fit: Fit,
-    pub(crate) scores: Scores,
+pub(super) struct TrainedFamily {
+    pub(super) family: SharedFamily,
+    pub(super) fit: Fit,
+    pub(super) scores: Scores,
 }
 
-impl NoiseType {
-    /// Gives those that are not far behind the posteriors of the one in front, other starts, and again the posteriors of the one
-    /// in front until nobody overtakes it: then what is between them is not which of them had luck with its start.
-    pub(super) fn try_again(
-        &self,
-        trials: &mut [Trial],
-        split: &Split,
-        whole: bool,
-        told: &mut (usize, usize),
-        observer: &mut Observer<'_>,
-    ) -> Result<ControlFlow<()>> {
-        // who was in front when its posteriors were given to the others, and with which bound
-        let mut shared: Option<(usize, f64)> = None;
-        // and with which score
-        let mut level = f64::NEG_INFINITY;
-        for round in 0..self.restarts + SHARED_ROUNDS {
-            let sharing = round == 0 || round >= self.restarts;
-            let Some(first) = first(trials) else { return Ok(ControlFlow::Continue(())) };
-            let bound = trials[first].best.fit.bound;
-            if sharing && shared.is_some_and(|(index, before)| index == first && bound <= before + ENOUGH) {
+/// Trains candidates on one split.
+pub(super) struct Trainer<'a, 'd> {
+    pub(super) causes: usize,
+    pub(super) comparison: &'a Comparison,
+    pub(super) split: &'a Split<'d>,
+    /// Whether all values are integers.
+    pub(super) integer: bool,
+}
+
+/// All trials of a ranking.
+pub(super) struct Trials<'a, 'd, 'o> {
+    trainer: &'a Trainer<'a, 'd>,
+    pub(super) found: Vec<Trial>,
+    observer: &'a mut Observer<'o>,
+    /// Trainings that are done, and that there will be as far as is known.
+    done: usize,
+    total: usize,
+}
+
+/// How a trial stands against the leading one.
+#[derive(Debug, Clone, Copy)]
+struct Contender {
+    /// Its place among the trials.
+    index: usize,
+    /// By how much it is behind, in nats an entry.
+    behind: f64,
+    /// How much would be far behind.
+    far: f64,
+}
+
+/// The leading trial when its posteriors were last given to the others.
+#[derive(Debug, Clone, Copy)]
+struct LastSharing {
+    index: usize,
+    /// Its score before it was trained again.
+    held_out: f64,
+    /// Its bound after that, which the others were given.
+    bound: f64,
+}
+
+impl<'a, 'd, 'o> Trials<'a, 'd, 'o> {
+    pub(super) fn new(trainer: &'a Trainer<'a, 'd>, candidates: usize, observer: &'a mut Observer<'o>) -> Self {
+        Trials { trainer, found: Vec::new(), observer, done: 0, total: candidates }
+    }
+
+    /// A short training of each candidate, with the posteriors of the one that leads until then.
+    pub(super) fn first_look(&mut self, candidates: Vec<Candidate>, refused: &mut Vec<Refusal>) -> ControlFlow<()> {
+        for candidate in candidates {
+            let from = leading(&self.found).map(|index| self.found[index].best.fit.model.clone());
+            match self.train(&candidate, Look::First, 0, from.as_ref()) {
+                Ok(Some(trained)) => self.found.push(Trial::new(candidate.clone(), trained)),
+                Ok(None) => return ControlFlow::Break(()),
+                Err(error) => refused.push(Refusal { family: candidate.name(), reason: error.to_string() }),
+            }
+            self.one_more(&candidate.name())?;
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Gives those that are not far behind the posteriors of the leading family, starts of their own, and again the posteriors of
+    /// the leading family until it stays in the lead: then no family is ahead because it had luck with its start.
+    pub(super) fn try_again(&mut self) -> ControlFlow<()> {
+        let restarts = self.trainer.comparison.restarts;
+        let mut shared: Option<LastSharing> = None;
+        for round in 0..restarts + TUNED.sharing_rounds {
+            let sharing = round == 0 || round >= restarts;
+            let Some(first) = leading(&self.found) else { return ControlFlow::Continue(()) };
+            let best = &self.found[first].best;
+            let held_out = best.scores.mean();
+            if sharing && shared.is_some_and(|old| old.index == first && best.fit.bound <= old.bound + TUNED.enough) {
                 break;
             }
-            // whoever was near when posteriors were shared last may be further behind now by what the one in front has risen since
-            let reached = trials[first].best.scores.mean();
-            let risen = if sharing { (reached - level).max(0.0) } else { 0.0 };
-            level = if sharing { reached } else { level };
-            // how far behind it is, and how far is far
-            let behind = |trial: &Trial| {
-                let (lead, error) = trials[first].best.scores.lead(&trial.best.scores);
-                (lead, FAR.0.max(FAR.1 * error))
+            // who was near when posteriors were shared last may be further behind now, by what the leading one has risen since
+            let risen = match shared {
+                _ if !sharing => 0.0,
+                None => f64::INFINITY,
+                Some(old) => (held_out - old.held_out).max(0.0),
             };
-            // those that came before the one in front had other posteriors in their first look, and look again
-            let looks_again = |(lead, far): (f64, f64)| round == 0 && lead >= LAST_CHANCE * far;
-            let looks_again: Vec<bool> = trials.iter().map(|trial| looks_again(behind(trial))).collect();
-            let contends = |(lead, far): (f64, f64)| lead < far + risen;
-            let contends = |index: &usize| contends(behind(&trials[*index]));
-            let mut contenders: Vec<usize> = (0..trials.len()).filter(contends).collect();
-            // the one in front goes on before the others follow it, or they would win by more iterations
-            contenders.sort_by_key(|index| (*index != first, *index));
-            told.1 = told.0 + contenders.len() * (self.restarts.saturating_sub(round) + 1);
-            for index in contenders {
-                let model = sharing.then(|| trials[first].best.fit.model.clone());
-                let settings = if looks_again[index] { self.quick() } else { self.clone() };
-                let candidate = &trials[index].candidate;
-                let name = candidate.name();
-                let mut watch = || observer(&Progress::of_stage(&name, told.0, told.1));
-                match settings.train(candidate, split, whole, round as u64, model.as_ref(), &mut watch) {
-                    Ok(Some(trained)) => trials[index].add(trained),
-                    Ok(None) => return Ok(ControlFlow::Break(())),
+            let contenders = self.contenders(first, risen);
+            self.total = self.done + contenders.len() * (restarts.saturating_sub(round) + 1);
+            for contender in contenders {
+                let index = contender.index;
+                // those that came before the leading one had other posteriors in their first look, and look again
+                let looks_again = round == 0 && contender.behind >= TUNED.last_chance * contender.far;
+                let look = if looks_again { Look::First } else { Look::Full };
+                let from = sharing.then(|| self.found[first].best.fit.model.clone());
+                let candidate = self.found[index].candidate.clone();
+                match self.train(&candidate, look, round, from.as_ref()) {
+                    Ok(Some(trained)) => self.found[index].add(trained),
+                    Ok(None) => return ControlFlow::Break(()),
                     // a start that fails says nothing about the ones that did not
                     Err(_) => {}
                 }
-                told.0 += 1;
-                if observer(&Progress::of_stage(&name, told.0, told.1)).is_break() {
-                    return Ok(ControlFlow::Break(()));
-                }
+                self.one_more(&candidate.name())?;
                 if sharing && index == first {
-                    shared = Some((first, trials[first].best.fit.bound));
+                    shared = Some(LastSharing { index, held_out, bound: self.found[first].best.fit.bound });
                 }
             }
         }
-        Ok(ControlFlow::Continue(()))
+        ControlFlow::Continue(())
     }
 
-    /// The settings of a first look.
-    pub(super) fn quick(&self) -> NoiseType {
-        NoiseType { iterations: self.iterations.div_ceil(FIRST_LOOK), first_look: true, ..self.clone() }
+    /// The trials that are not far behind the trial `first`, which comes first among them: it is trained before the others follow it,
+    /// or they would win by more iterations. `risen` is added to the distance that is far.
+    fn contenders(&self, first: usize, risen: f64) -> Vec<Contender> {
+        let contender = |index: usize| {
+            let lead = self.found[first].best.scores.lead(&self.found[index].best.scores);
+            Contender { index, behind: lead.mean, far: TUNED.far_nats.max(TUNED.far_errors * lead.error) }
+        };
+        let near = |contender: &Contender| contender.behind < contender.far + risen;
+        let mut contenders: Vec<Contender> = (0..self.found.len()).map(contender).filter(near).collect();
+        contenders.sort_by_key(|contender| (contender.index != first, contender.index));
+        contenders
     }
 
-    /// Trains a candidate, and finds what is unknown of it; nothing if `watch`, which is asked between iterations, ends that.
-    pub(super) fn train(
+    /// Trains a candidate; nothing if the observer ends that.
+    fn train(
+        &mut self,
+        candidate: &Candidate,
+        look: Look,
+        training: usize,
+        from: Option<&Model>,
+    ) -> Result<Option<TrainedFamily>> {
+        let (name, done, total) = (candidate.name(), self.done, self.total);
+        let mut observer = |_: &Progress<'_>| (self.observer)(&Progress::of_stage(&name, done, total));
+        self.trainer.train(candidate, look, training, from, &mut observer)
+    }
+
+    /// Reports that one more training is done.
+    fn one_more(&mut self, stage: &str) -> ControlFlow<()> {
+        self.done += 1;
+        (self.observer)(&Progress::of_stage(stage, self.done, self.total))
+    }
+
+    /// The scores of the trials `ties` with the same posteriors for all of them; nothing if the observer ends that.
+    pub(super) fn matched(&mut self, ties: &[usize]) -> Result<Option<Vec<Scores>>> {
+        self.total = self.done + ties.len() * ties.len();
+        let trials: Vec<&Trial> = ties.iter().map(|tie| &self.found[*tie]).collect();
+        let (done, total, observer) = (&mut self.done, self.total, &mut self.observer);
+        self.trainer.matched(&trials, &mut || {
+            *done += 1;
+            observer(&Progress::of_stage("ties with the same posteriors", *done, total))
+        })
+    }
+}
+
+impl Trainer<'_, '_> {
+    /// Trains a candidate and searches its fixed parameters, beginning with the posteriors of a model if there is one; nothing if
+    /// the observer, which is asked between iterations, ends that.
+    fn train(
         &self,
         candidate: &Candidate,
-        split: &Split,
-        whole: bool,
-        start: u64,
+        look: Look,
+        training: usize,
         from: Option<&Model>,
-        watch: &mut dyn FnMut() -> ControlFlow<()>,
-    ) -> Result<Option<Trained>> {
-        let [rounds, most] = [ROUNDS, MOST_ENTRIES].map(|choice| choice[usize::from(!self.first_look)]);
-        // a rough value from the whole range, whatever was found before: what is wrong there would stay wrong
-        let mut known = match from {
+        observer: &mut Observer<'_>,
+    ) -> Result<Option<TrainedFamily>> {
+        let (iterations, at) = match look {
+            Look::First => (self.comparison.iterations.div_ceil(TUNED.first_look), 0),
+            Look::Full => (self.comparison.iterations, 1),
+        };
+        let (rounds, entries) = (TUNED.search_rounds[at], TUNED.search_entries[at]);
+        // a rough value from the complete range, whatever was found before: a wrong value would stay wrong
+        let rough = TUNED.search_entries[0];
+        let mut fixed = match from {
             _ if candidate.searched() == 0 => Vec::new(),
-            Some(model) => known::search(candidate, &split.owned(model, MOST_ENTRIES[0])?, None)?,
-            None => known::search(candidate, &split.by_one(MOST_ENTRIES[0]), None)?,
+            Some(model) => search(candidate, &self.split.entries(model, rough)?, None),
+            None => search(candidate, &self.split.entries_of_one(rough), None),
         };
-        let mut family = candidate.family(&known)?;
-        let mut em = self.em(&*split.seen).family(family.clone()).seed(self.seed.wrapping_add(start << 32));
-        em = match from {
-            Some(model) => em.init(Init::Posteriors(Box::new(model.clone()))),
-            None => em,
-        };
-        let mut fit = em.run_observed(&*split.seen, &mut |_| watch())?;
-        for _ in 0..if known.is_empty() { 0 } else { rounds } {
+        let seen = &*self.split.seen;
+        let em = |family: &SharedFamily| self.comparison.em(self.causes, seen).family(family);
+        let mut family = candidate.family(&fixed)?;
+        let mut first = em(&family).iterations(iterations).seed(self.comparison.seed_of(training));
+        if let Some(model) = from {
+            first = first.init(Init::Posteriors(Box::new(model.clone())));
+        }
+        let mut fit = first.run_observed(seen, observer)?;
+        for _ in 0..if fixed.is_empty() { 0 } else { rounds } {
             if fit.stop == StopReason::Interrupted {
                 return Ok(None);
             }
-            let next = known::search(candidate, &split.owned(&fit.model, most)?, Some(&known))?;
-            let moved = known.iter().zip(&next).map(|(old, new)| (new / old - 1.0).abs()).fold(0.0, f64::max);
-            known = next;
-            family = candidate.family(&known)?;
-            let again = self.em(&*split.seen).family(family.clone()).iterations(self.iterations / 3 + 1);
-            let again = again.init(Init::Posteriors(Box::new(fit.model.clone())));
-            fit = again.run_observed(&*split.seen, &mut |_| watch())?;
-            if moved < FOUND {
+            let next = search(candidate, &self.split.entries(&fit.model, entries)?, Some(&fixed));
+            let moved = fixed.iter().zip(&next).map(|(old, new)| (new / old - 1.0).abs()).fold(0.0, f64::max);
+            fixed = next;
+            family = candidate.family(&fixed)?;
+            let again = em(&family).iterations(iterations / 3 + 1);
+            fit = again.init(Init::Posteriors(Box::new(fit.model.clone()))).run_observed(seen, observer)?;
+            if moved < TUNED.found {
                 break;
             }
         }
         if fit.stop == StopReason::Interrupted {
             return Ok(None);
         }
-        let scores = split.scores(&fit, whole)?;
-        Ok(Some(Trained { family, fit, scores }))
-    }
-
-    /// The training of all families.
-    pub(crate) fn em(&self, data: &dyn Data) -> Em {
-        let em = Em::new(self.h).iterations(self.iterations).pseudo_count(PSEUDO_COUNT).tolerance(1e-6);
-        let work = data.n().saturating_mul(data.d()).saturating_mul(1 << self.h.min(20));
-        let em = em.starts(if work > FEW_STARTS_FROM { SHORT_STARTS / 2 } else { SHORT_STARTS }).short_iterations(10);
-        // all states of all rows would take longer than a few good ones
-        let many = self.h > LARGEST_EXACT_H || work > TRUNCATED_FROM;
-        if many { em.truncated(Truncation::new(STATES).precision(Precision::Single)).starts(1) } else { em }
+        let scores = self.split.scores(&fit, self.integer)?;
+        Ok(Some(TrainedFamily { family, fit, scores }))
     }
 }
 
 impl Trial {
-    pub(crate) fn new(candidate: Candidate, trained: Trained) -> Trial {
+    fn new(candidate: Candidate, trained: TrainedFamily) -> Trial {
         let bounds = vec![trained.fit.bound / trained.fit.weight];
         Trial { candidate, held_out: vec![trained.scores.mean()], bounds, best: trained }
     }
 
-    /// Another training, which is kept if its bound is higher: hidden entries must not choose among starts.
-    fn add(&mut self, trained: Trained) {
+    /// Adds a training, which is the best if its bound is higher: held-out entries must not choose among starts.
+    fn add(&mut self, trained: TrainedFamily) {
         self.held_out.push(trained.scores.mean());
         self.bounds.push(trained.fit.bound / trained.fit.weight);
         if trained.fit.bound > self.best.fit.bound {
@@ -199,13 +290,13 @@ impl Trial {
         }
     }
 
-    /// Whether its density was integrated around whole numbers.
-    pub(crate) fn integrated(&self, kind: Kind) -> bool {
-        kind == Kind::Whole && self.best.family.support().measure != Measure::Counting
+    /// Whether its density was integrated around integers.
+    pub(super) fn integrated(&self, kind: Kind) -> bool {
+        kind == Kind::Integer && self.best.family.support().measure != Measure::Counting
     }
 }
 
-/// The trial that foretells best.
-pub(super) fn first(trials: &[Trial]) -> Option<usize> {
+/// The trial that predicts best.
+pub(super) fn leading(trials: &[Trial]) -> Option<usize> {
     (0..trials.len()).max_by(|a, b| trials[*a].best.scores.mean().total_cmp(&trials[*b].best.scores.mean()))
 }

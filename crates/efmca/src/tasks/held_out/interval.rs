@@ -1,4 +1,4 @@
-//! The probability that a continuous family gives to a whole number: that of the interval around it.
+//! The probability that a continuous family gives to an integer: that of the interval around it.
 
 use crate::family::Family;
 
@@ -23,7 +23,7 @@ const ACCURACY: f64 = 1e-9;
 /// $\log\int_{y-1/2}^{y+1/2}p(y';\vec\eta)dy'$, over the part of the interval that is in the support.
 ///
 /// `centre` is where the mass is, so that a peak much narrower than the interval is not missed.
-pub(crate) fn log_probability(family: &dyn Family, eta: &[f64], centre: f64, y: f64) -> f64 {
+pub(super) fn log_probability(family: &dyn Family, eta: &[f64], centre: f64, y: f64) -> f64 {
     let support = family.support();
     let (low, high) = ((y - 0.5).max(support.low), (y + 0.5).min(support.high));
     if low >= high {
@@ -42,11 +42,12 @@ pub(crate) fn log_probability(family: &dyn Family, eta: &[f64], centre: f64, y: 
         let value = log_density(at);
         if value.is_nan() { 0.0 } else { (value - top).exp() }
     };
-    let whole = match inside {
-        false => integral(&density, low, high, DEPTH),
-        true => graded(&density, centre, low) + graded(&density, centre, high),
+    let probability = if inside {
+        graded(&density, centre, low) + graded(&density, centre, high)
+    } else {
+        integral(&density, low, high, DEPTH)
     };
-    whole.ln() + top
+    probability.ln() + top
 }
 
 /// The integral from `centre` to `end`, in parts that double in size away from the centre: one of them has the size of the
@@ -88,7 +89,7 @@ mod tests {
     use super::*;
     use crate::family::{family, from_conventional};
 
-    /// Values by `scipy.stats.norm(m, s).cdf(y + .5) - scipy.stats.norm(m, s).cdf(y - .5)` and likewise for gamma and expon.
+    /// Values by `scipy.stats.norm(m, s).cdf(y + .5) - scipy.stats.norm(m, s).cdf(y - .5)` and the same for gamma and expon.
     #[test]
     fn probabilities_are_those_of_scipy() -> crate::Result<()> {
         let gaussian = family("gaussian")?;
@@ -110,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn the_probabilities_of_all_whole_numbers_sum_to_one() -> crate::Result<()> {
+    fn the_probabilities_of_all_integers_sum_to_one() -> crate::Result<()> {
         for (spec, parameters, centre) in
             [("gaussian", vec![3.2, 0.4], 3.2), ("log-normal", vec![1.0, 0.3], 2.84), ("gamma", vec![4.0, 2.0], 2.0)]
         {

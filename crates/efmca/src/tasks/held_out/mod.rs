@@ -1,0 +1,38 @@
+//! Held-out entries: a part of the data that training does not see, and how well a trained model predicts it.
+//!
+//! Noise types ([`super::noise`]) and the number of causes ([`super::select`]) are chosen by it. Both share one split, one
+//! predictor and one rule for ties:
+//!
+//! ```text
+//! Source ── split ──▶ Split ── training ──▶ Fit ── predict, pixels ──▶ Scores ── ties ──▶ an order
+//!                                                  interval
+//! ```
+//!
+//! | file | subject |
+//! | --- | --- |
+//! | `split` | which entries are held out |
+//! | `entries` | entries of a column with their responsibilities |
+//! | `training` | the settings of all trainings that are compared |
+//! | `predict` | $\log\sum_h r_h p(y; \vec\eta_h)$, the score of an entry |
+//! | `interval` | probabilities of integers under a density |
+//! | `pixels` | pixels, which are in several patches |
+//! | `scores` | scores of all entries, and by how much one model leads |
+//! | `ties` | what data cannot tell apart, and the order of ties |
+
+mod entries;
+mod interval;
+mod pixels;
+mod predict;
+mod scores;
+mod split;
+pub(crate) mod ties;
+mod training;
+
+pub(crate) use crate::posterior::Responsibilities;
+pub(crate) use entries::Entries;
+pub(crate) use predict::{Predictor, normalised};
+pub use scores::Difference;
+pub(crate) use scores::Scores;
+pub use split::Source;
+pub(crate) use split::{Posteriors, Split, rows_of};
+pub(crate) use training::Comparison;

@@ -1,0 +1,139 @@
+//! The candidates of one column of a table, and sweeps over all columns.
+
+use std::ops::ControlFlow;
+
+use ndarray::ArrayView1;
+use rayon::prelude::*;
+
+use super::candidates::{Candidate, Kind, Refusal, Values, candidates, for_one_value};
+use super::column::{ColumnMixture, ColumnScore, Rows};
+use super::table::{ColumnFamily, ColumnTrial};
+use crate::error::{Error, Result};
+use crate::family::{FamilySpec, SharedFamily, check};
+use crate::tasks::held_out::ties;
+
+/// Threads for each of the columns that are worked on at a time; the candidates of a column are spread over them.
+const THREADS: usize = 4;
+/// Candidates of a column that later sweeps look at again.
+const KEPT: usize = 5;
+
+/// A column and the families that it can have.
+pub(super) struct Slot {
+    fixed: bool,
+    pub(super) kind: Kind,
+    candidates: Vec<Candidate>,
+    refused: Vec<Refusal>,
+    trials: Vec<ColumnTrial>,
+    /// The best family so far.
+    pub(super) family: SharedFamily,
+}
+
+impl Slot {
+    /// Column `d`, with the family that was given for it.
+    pub(super) fn new(rows: Rows<'_>, d: usize, fixed: Option<&FamilySpec>) -> Result<Slot> {
+        let column = rows.full.column(d);
+        let values = Values::of(column.iter().copied()).ok_or(Error::EmptyColumn { column: d })?;
+        if rows.seen.column(d).iter().all(|value| value.is_nan()) {
+            return Err(Error::EmptyColumn { column: d });
+        }
+        let (found, refused) = match (fixed, for_one_value(&values)) {
+            (Some(spec), _) => {
+                let candidate = Candidate::of(spec, &values)?;
+                check_column(&candidate.family(&candidate.middle())?, spec, column, d)?;
+                (vec![candidate], Vec::new())
+            }
+            (None, Some(candidate)) => (vec![candidate], candidates(&values).1),
+            (None, None) => candidates(&values),
+        };
+        let first = found.first().ok_or_else(|| {
+            Error::setting("column", d, format!("no family has values like its {}", values.kind.words()))
+        })?;
+        let family = first.family(&first.middle())?;
+        let (fixed, kind) = (fixed.is_some(), values.kind);
+        Ok(Slot { fixed, kind, candidates: found, refused, trials: Vec::new(), family })
+    }
+
+    pub(super) fn finish(self) -> ColumnFamily {
+        let trials = if self.fixed { Vec::new() } else { self.trials };
+        ColumnFamily { family: self.family, fixed: self.fixed, kind: self.kind, trials, refused: self.refused }
+    }
+
+    /// Tries all candidates and takes the best by the rule for ties.
+    fn choose(&mut self, column: &ColumnMixture) {
+        let scored: Vec<Option<(&Candidate, ColumnScore)>> =
+            self.candidates.par_iter().map(|candidate| Some((candidate, column.try_family(candidate)?))).collect();
+        let mut scored: Vec<(&Candidate, ColumnScore)> = scored.into_iter().flatten().collect();
+        scored.sort_by(|(_, a), (_, b)| b.scores.mean().total_cmp(&a.scores.mean()));
+        let Some(first) = scored.first().map(|(_, first)| first.scores.clone()) else { return };
+        let trial = |one: &ColumnScore| {
+            let behind = first.lead(&one.scores);
+            let tied = ties::FAMILIES.ties(behind, first.entries, 0.0);
+            ColumnTrial { family: one.family.clone(), held_out: one.scores.mean(), behind, tied }
+        };
+        let trials: Vec<ColumnTrial> = scored.iter().map(|(_, one)| trial(one)).collect();
+        let standing = |(trial, (_, one)): (&ColumnTrial, &(&Candidate, ColumnScore))| ties::Standing {
+            tied: trial.tied,
+            held_out: trial.held_out,
+            bic: one.bic,
+            parameters: one.parameters,
+            luck: 0.0,
+        };
+        let standings: Vec<ties::Standing> = trials.iter().zip(&scored).map(standing).collect();
+        let order = ties::order_by_bic(&standings);
+        // by itself a column looks wider than it is, so that nothing is left out before the others were looked at
+        let kept = if column.is_by_itself() { order.len() } else { KEPT };
+        let candidates = order.iter().take(kept).map(|place| scored[*place].0.clone()).collect();
+        let again: Vec<ColumnTrial> = order.iter().map(|place| trials[*place].clone()).collect();
+        self.family = again[0].family.clone();
+        self.candidates = candidates;
+        // families that only the first sweep looked at stay in the list
+        let is_new = |old: &ColumnTrial| !again.iter().any(|new| same_name(&new.family, &old.family.spec()));
+        let rest: Vec<ColumnTrial> = self.trials.drain(..).filter(is_new).collect();
+        self.trials = again.into_iter().chain(rest).collect();
+    }
+}
+
+/// Tries the candidates of all columns until `tell` asks to stop, each in the mixture that `column` makes of it. A few columns are
+/// worked on at a time, so that it is asked often; the result does not depend on how many. Returns how many are done.
+pub(super) fn sweep(
+    slots: &mut [Slot],
+    tell: &mut dyn FnMut(&str, usize) -> ControlFlow<()>,
+    column: impl Fn(usize, &Slot) -> ColumnMixture + Sync,
+) -> usize {
+    let (columns, mut done) = (slots.len(), 0);
+    for slots in slots.chunks_mut(rayon::current_num_threads().div_ceil(THREADS)) {
+        slots.par_iter_mut().enumerate().for_each(|(index, slot)| {
+            let column = column(done + index, slot);
+            slot.choose(&column);
+        });
+        done += slots.len();
+        if tell(&format!("families of {done} of {columns} columns"), slots.len()).is_break() {
+            break;
+        }
+    }
+    done
+}
+
+/// Whether a family has this name, whatever its fixed parameters are.
+pub(super) fn same_name(family: &SharedFamily, spec: &str) -> bool {
+    family.spec().split(':').next() == spec.split(':').next()
+}
+
+/// Whether a family can have all values of column `d`. The error names it as it was given, since its fixed parameters may still be
+/// searched.
+pub(crate) fn check_column(
+    family: &SharedFamily,
+    given: &FamilySpec,
+    column: ArrayView1<'_, f64>,
+    d: usize,
+) -> Result<()> {
+    for (row, value) in column.iter().enumerate().filter(|(_, value)| !value.is_nan()) {
+        check(&**family, *value, row, d).map_err(|error| match error {
+            Error::OutsideSupport { row, column, value, support, .. } => {
+                Error::OutsideSupport { row, column, value, family: given.spec(), support }
+            }
+            other => other,
+        })?;
+    }
+    Ok(())
+}

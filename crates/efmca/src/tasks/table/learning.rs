@@ -1,0 +1,175 @@
+//! The steps from a table to a model: families, number of causes, training.
+
+use ndarray::ArrayView2;
+
+use super::{CauseOrigin, FamilyOrigin, LearnedTable, TableLearner};
+use crate::em::{Em, Fit, Init, Observer};
+use crate::error::{Error, Result};
+use crate::family::{FamilySpec, SharedFamily};
+use crate::model::Model;
+use crate::posterior::Truncation;
+use crate::tasks::causes::{Causes, PER_COLUMN};
+use crate::tasks::held_out::Source;
+use crate::tasks::noise::{Candidate, TableFamilies, TableNoise, Values, check_column, check_columns, for_one_value};
+use crate::tasks::select::CauseSearch;
+use crate::tasks::watch::Watch;
+
+/// Iterations of the trainings that find families and choose the number of causes, at the most.
+const SHORT: usize = 60;
+/// Rows of average data in each entry of the dictionaries: no value of a later table is impossible then, and no cause
+/// shrinks to a single value.
+const PSEUDO_COUNT: f64 = 1.0;
+/// States of a row where all of them would take too long.
+const STATES: usize = 60;
+/// Entries times states of one iteration above which states are truncated.
+const MOST_WORK: usize = 1 << 30;
+
+/// The families of the columns.
+struct Families {
+    all: Vec<SharedFamily>,
+    origins: Vec<FamilyOrigin>,
+    /// The model that came with them, if they were found.
+    fit: Option<Fit>,
+}
+
+/// The number of causes.
+struct CauseNumber {
+    h: usize,
+    origin: CauseOrigin,
+}
+
+/// Learns `table` with settings that were checked.
+pub(super) fn learn(
+    settings: &TableLearner,
+    table: ArrayView2<'_, f64>,
+    observer: &mut Observer<'_>,
+) -> Result<LearnedTable> {
+    let mut watch = Watch::new(observer);
+    let families = settings.families(table, &mut watch)?;
+    let causes = settings.number_of_causes(table, &families, &mut watch)?;
+    let fit = settings.train(table, &families, &causes, &mut watch)?;
+    let Families { all, origins, .. } = families;
+    Ok(LearnedTable { fit, families: all, origins, causes: causes.origin, stopped: watch.stopped() })
+}
+
+impl TableLearner {
+    /// The family that was given for column `d`; the last one if there are several.
+    fn given(&self, d: usize) -> Option<&FamilySpec> {
+        let own = self.columns.iter().rev().find(|(column, _)| *column == d).map(|(_, family)| family);
+        own.or(self.family.as_ref())
+    }
+
+    /// Iterations of the trainings before the last one.
+    fn short(&self) -> usize {
+        self.iterations.min(SHORT)
+    }
+
+    /// The number of causes with which families are found: more than twice the columns would be of no use.
+    fn first_causes(&self, table: ArrayView2<'_, f64>) -> usize {
+        match self.causes {
+            Causes::Given(causes) => causes,
+            causes => causes.without_search(&Source::Table(table)).min(PER_COLUMN * table.ncols()),
+        }
+    }
+
+    /// The families of all columns: found, where one at least is not given completely.
+    fn families(&self, table: ArrayView2<'_, f64>, watch: &mut Watch<'_, '_>) -> Result<Families> {
+        if table.is_empty() {
+            return Err(Error::EmptyData { rows: table.nrows(), columns: table.ncols() });
+        }
+        check_columns(&self.columns, table.ncols())?;
+        // what is known of each column before anything is learned
+        let specs: Vec<Option<FamilySpec>> =
+            (0..table.ncols()).map(|d| self.given(d).cloned().or_else(|| of_one_value(table, d))).collect();
+        let complete: Option<Vec<SharedFamily>> = specs.iter().map(|spec| spec.as_ref()?.resolve().ok()).collect();
+        let origin = |d: usize| match self.given(d) {
+            Some(_) => FamilyOrigin::Given,
+            None => FamilyOrigin::OneValue,
+        };
+        if let Some(all) = complete {
+            for (d, (family, spec)) in all.iter().zip(specs.iter().flatten()).enumerate() {
+                check_column(family, spec, table.column(d), d)?;
+            }
+            return Ok(Families { all, origins: (0..table.ncols()).map(origin).collect(), fit: None });
+        }
+        let search = TableNoise::new().causes(self.first_causes(table)).iterations(self.short()).seed(self.seed);
+        let given = specs.iter().enumerate().filter_map(|(d, spec)| Some((d, spec.clone()?)));
+        let search = given.fold(search, |search, (d, spec)| search.fix(d, spec));
+        let found = search.run_observed(table, &mut |progress| watch.see(progress))?;
+        let all = found.families();
+        let TableFamilies { columns, fit, .. } = found;
+        let origins = columns
+            .into_iter()
+            .enumerate()
+            .map(|(d, column)| if column.fixed { origin(d) } else { FamilyOrigin::Found(Box::new(column)) });
+        Ok(Families { all, origins: origins.collect(), fit: Some(fit) })
+    }
+
+    /// The number of causes: given, or the one that predicts held-out entries best with these families.
+    fn number_of_causes(
+        &self,
+        table: ArrayView2<'_, f64>,
+        families: &Families,
+        watch: &mut Watch<'_, '_>,
+    ) -> Result<CauseNumber> {
+        // if the work was stopped, the number with which families were found will do
+        let before = families.fit.as_ref().map(|fit| fit.model.h());
+        let stopped = |h: usize| CauseNumber { h, origin: CauseOrigin::Stopped };
+        match (self.causes, before) {
+            (Causes::Given(h), _) => return Ok(CauseNumber { h, origin: CauseOrigin::Given }),
+            (Causes::Suitable, _) => {
+                return Ok(CauseNumber { h: self.first_causes(table), origin: CauseOrigin::Suitable });
+            }
+            (Causes::Auto, Some(h)) if watch.stopped() => return Ok(stopped(h)),
+            (Causes::Auto, _) => {}
+        }
+        let search = CauseSearch::with_families(&families.all).iterations(self.short()).seed(self.seed);
+        match (search.run_observed(Source::Table(table), &mut |progress| watch.see(progress)), before) {
+            (Err(Error::Stopped { .. }), Some(h)) => Ok(stopped(h)),
+            (choice, _) => {
+                let choice = choice?;
+                Ok(CauseNumber { h: choice.best().h, origin: CauseOrigin::Chosen(choice) })
+            }
+        }
+    }
+
+    /// The last training, which has all entries and all iterations.
+    fn train(
+        &self,
+        table: ArrayView2<'_, f64>,
+        families: &Families,
+        causes: &CauseNumber,
+        watch: &mut Watch<'_, '_>,
+    ) -> Result<Fit> {
+        let mut em = Em::new(causes.h).families(&families.all).iterations(self.iterations).seed(self.seed);
+        em = em.pseudo_count(PSEUDO_COUNT).starts(self.starts);
+        let too_much = causes.h < 64 && table.nrows().saturating_mul(table.ncols()) > MOST_WORK >> causes.h;
+        if let Some(states) = self.states.or(too_much.then_some(STATES)) {
+            em = em.truncated(Truncation::new(states));
+        }
+        let before = families.fit.as_ref().filter(|fit| fit.model.h() == causes.h);
+        if watch.stopped() {
+            let chosen = match &causes.origin {
+                CauseOrigin::Chosen(choice) => Some(&choice.best().model),
+                _ => None,
+            };
+            // nobody waits for starts any more
+            let model: Option<&Model> = before.map(|fit| &fit.model).or(chosen);
+            if let Some(model) = model {
+                em = em.init(Init::Model(Box::new(model.clone()))).starts(1);
+            }
+        }
+        let fit = em.run_observed(&table, &mut |progress| watch.see(progress))?;
+        // the search for families had starts of its own
+        match before {
+            Some(before) if before.bound > fit.bound => Ok(before.clone()),
+            _ => Ok(fit),
+        }
+    }
+}
+
+/// The family of a column in which all values are equal.
+fn of_one_value(table: ArrayView2<'_, f64>, d: usize) -> Option<FamilySpec> {
+    let values = Values::of(table.column(d).iter().copied())?;
+    for_one_value(&values).as_ref().map(Candidate::name).map(FamilySpec::from)
+}

@@ -1,0 +1,14 @@
+//! Models of tables: the families of the columns, the number of causes, and the training, in one call.
+//!
+//! | file | subject |
+//! | --- | --- |
+//! | `settings` | [`TableLearner`] |
+//! | `learned` | [`LearnedTable`]: the model, and how families and causes were decided |
+//! | `learning` | the steps: families, number of causes, training |
+
+mod learned;
+mod learning;
+mod settings;
+
+pub use learned::{CauseOrigin, FamilyOrigin, LearnedTable};
+pub use settings::TableLearner;

@@ -1,0 +1,146 @@
+//! The settings for learning a table.
+
+use ndarray::ArrayView2;
+
+use super::LearnedTable;
+use super::learning::learn;
+use crate::em::{Observer, unobserved};
+use crate::error::{Error, Result};
+use crate::family::FamilySpec;
+use crate::tasks::causes::Causes;
+use crate::tasks::noise::check_family;
+
+/// Settings for learning a table, as `efmca fit` does. Everything has a default.
+///
+/// Families that are not given are found ([`TableNoise`](crate::tasks::noise::TableNoise)), the number of causes is chosen
+/// ([`CauseSearch`](crate::tasks::select::CauseSearch)), and a model is trained with both.
+///
+/// ```
+/// use efmca::{bars, family::family, tasks::table::TableLearner};
+///
+/// let truth = bars::model(family("poisson")?, 3, &[20.0], &[1.0], 0.2)?;
+/// let table = truth.sample(500, 1).y;
+/// let learned = TableLearner::new().family("poisson").causes(6).seed(1).run(table.view())?;
+/// assert!(bars::recovered(&truth, &learned.fit.model));
+/// # Ok::<(), efmca::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct TableLearner {
+    /// The family of columns without one of their own.
+    pub(super) family: Option<FamilySpec>,
+    pub(super) columns: Vec<(usize, FamilySpec)>,
+    pub(super) causes: Causes,
+    pub(super) iterations: usize,
+    pub(super) starts: usize,
+    pub(super) states: Option<usize>,
+    pub(super) seed: u64,
+}
+
+impl Default for TableLearner {
+    fn default() -> TableLearner {
+        TableLearner::new()
+    }
+}
+
+impl TableLearner {
+    /// The usual settings: families that are found, and as many causes as predict held-out entries best.
+    #[must_use]
+    pub fn new() -> TableLearner {
+        TableLearner {
+            family: None,
+            columns: Vec::new(),
+            causes: Causes::Auto,
+            iterations: 100,
+            starts: 10,
+            states: None,
+            seed: 0,
+        }
+    }
+
+    /// The family of all columns without one of their own (default: found for each column). A fixed parameter that is missing, or
+    /// given as `?`, is searched.
+    #[must_use]
+    pub fn family(mut self, family: impl Into<FamilySpec>) -> TableLearner {
+        self.family = Some(family.into());
+        self
+    }
+
+    /// The family of column `d`, counted from zero.
+    #[must_use]
+    pub fn column(mut self, d: usize, family: impl Into<FamilySpec>) -> TableLearner {
+        self.columns.push((d, family.into()));
+        self
+    }
+
+    /// The number of causes (default: [`Causes::Auto`]).
+    #[must_use]
+    pub fn causes(mut self, causes: impl Into<Causes>) -> TableLearner {
+        self.causes = causes.into();
+        self
+    }
+
+    /// EM iterations, at the most (default: 100).
+    #[must_use]
+    pub fn iterations(mut self, iterations: usize) -> TableLearner {
+        self.iterations = iterations;
+        self
+    }
+
+    /// Starts that are given a short run, of which the best continues (default: 10).
+    #[must_use]
+    pub fn starts(mut self, starts: usize) -> TableLearner {
+        self.starts = starts;
+        self
+    }
+
+    /// States that are kept for each row (default: all, or 60 where there are too many causes or rows for that).
+    #[must_use]
+    pub fn states(mut self, states: impl Into<Option<usize>>) -> TableLearner {
+        self.states = states.into();
+        self
+    }
+
+    /// The same seed gives the same model, bit for bit (default: 0).
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> TableLearner {
+        self.seed = seed;
+        self
+    }
+
+    /// Checks the settings without any data.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Setting`] with the setting that cannot be used, and [`Error::UnknownFamily`].
+    pub fn check(&self) -> Result<()> {
+        for (name, value) in
+            [("iterations", self.iterations), ("starts", self.starts), ("states", self.states.unwrap_or(1))]
+        {
+            if value == 0 {
+                return Err(Error::setting(name, 0, "give 1 or more"));
+            }
+        }
+        self.causes.check()?;
+        self.family.iter().chain(self.columns.iter().map(|(_, family)| family)).try_for_each(check_family)
+    }
+
+    /// Learns `table`, NaN where a value is missing.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`check`](TableLearner::check); columns that do not exist or have no value; values that a given family cannot
+    /// have. All of these come before the first training.
+    pub fn run(&self, table: ArrayView2<'_, f64>) -> Result<LearnedTable> {
+        self.run_observed(table, &mut unobserved)
+    }
+
+    /// Learns `table` and asks `observer` between iterations. If it asks to stop, the result so far is returned.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](TableLearner::run), and [`Error::Stopped`] if the observer ends the work before there is a model.
+    pub fn run_observed(&self, table: ArrayView2<'_, f64>, observer: &mut Observer<'_>) -> Result<LearnedTable> {
+        self.check()?;
+        learn(self, table, observer)
+    }
+}
