@@ -72,7 +72,7 @@ pub use model::{Background, Data, Inference, Model, Patches, Superposition, Weig
 pub use posterior::{Encoding, Truncation};
 pub use tasks::Causes;
 
-/// What the tests and benchmarks of this workspace look at. No promise is made about it.
+/// For the tests and benchmarks of this workspace. No promise is made about it.
 #[doc(hidden)]
 pub mod internals {
     pub use crate::model::{Tables, WinnerOrder};
