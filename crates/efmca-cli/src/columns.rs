@@ -2,10 +2,9 @@
 
 use efmca::family::registry::entry;
 use efmca::tasks::noise::{Candidate, Values};
-use efmca_io::table_file::Table;
+use efmca_io::table_file::{Table, did_you_mean, listed, shown};
 
 use crate::failure::Failure;
-use crate::names::{did_you_mean, listed, quoted};
 
 /// The families that were given, which have been checked against the table.
 pub(crate) struct ColumnFamilies<'a> {
@@ -43,15 +42,15 @@ impl<'a> ColumnFamilies<'a> {
         if let Some((d, spec)) = split(text, &table.names) {
             check(spec, table, d)?;
             return match self.single[d].replace(spec) {
-                Some(_) => Err(format!("column {} has a family already", quoted(&table.names[d]))),
+                Some(_) => Err(format!("column {} has a family already", shown(&table.names[d]))),
                 None => Ok(()),
             };
         }
         if let Some(column) = meant_column(text) {
             return Err(format!(
                 "there is no column {}{}; the columns are {}",
-                quoted(column),
-                did_you_mean(column, table.names.iter()),
+                shown(column),
+                did_you_mean(column, &table.names),
                 listed(&table.names)
             ));
         }

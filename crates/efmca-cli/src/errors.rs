@@ -4,30 +4,18 @@
 use std::path::Path;
 
 use efmca::Error;
+use efmca_io::table_file::shown;
 
 use crate::failure::Failure;
-use crate::names::{code, quoted};
 
-/// Settings of the library, and the options that they are typed as.
-const OPTIONS: [(&str, &str); 18] = [
-    ("batches", "batches"),
-    ("causes", "causes"),
-    ("floor", "floor"),
+/// Settings of the library that are options of the same name, and those that have another one.
+const OPTIONS: &str =
+    "batches causes floor iterations patch patches peak restarts sd spread starts states superposition whiten";
+const OTHER_OPTIONS: [(&str, &str); 4] = [
     ("held-out share", "held-out"),
-    ("iterations", "iterations"),
     ("learn_from", "learn-pages"),
-    ("patch", "patch"),
-    ("patches", "patches"),
-    ("peak", "peak"),
     ("pi_init", "pi-start"),
     ("pseudo_rows", "pseudo-rows"),
-    ("restarts", "restarts"),
-    ("sd", "sd"),
-    ("spread", "spread"),
-    ("starts", "starts"),
-    ("states", "states"),
-    ("superposition", "superposition"),
-    ("whiten", "whiten"),
 ];
 
 /// The data that an error is about.
@@ -63,10 +51,11 @@ pub(crate) fn refused(error: &Error) -> Failure {
 /// An error that is not about data.
 fn in_options(error: &Error) -> String {
     match error {
-        Error::Setting { name, value, requirement } => match OPTIONS.iter().find(|(setting, _)| setting == name) {
-            Some((_, option)) => format!("--{option} {value}: {requirement}"),
-            None => error.to_string(),
-        },
+        Error::Setting { name, value, requirement } => {
+            let same = OPTIONS.split(' ').find(|option| option == name);
+            let other = OTHER_OPTIONS.iter().find(|(setting, _)| setting == name).map(|(_, option)| *option);
+            same.or(other).map_or(error.to_string(), |option| format!("--{option} {value}: {requirement}"))
+        }
         Error::TooManyCauses { causes, limit } => format!(
             "--exact: the model has {causes} causes, and exact results are possible up to {limit}; leave it out, or choose \
              --states N"
@@ -88,59 +77,83 @@ impl Origin<'_> {
         if matches!(error, Error::Stopped { .. }) { Failure::work(message) } else { Failure::input(message) }
     }
 
+    /// The error without the name of the file.
     pub(crate) fn message(&self, error: &Error) -> String {
-        match error {
+        let (place, problem) = match error {
             Error::OutsideSupport { row, column, value, family, support } => {
-                let label = self.label(*column, *value);
-                let shown = label.map_or_else(
-                    || format!("the value {value}"),
-                    |label| format!("the label {} (coded as {value})", quoted(label)),
-                );
-                let place = self.cell(*row, *column);
-                let missing = label.map_or_else(|| value.to_string(), |label| format!("\"{label}\""));
-                let remedy = self.other_value(*column, &missing);
-                format!("{place}: {shown} cannot come from `{family}`, which is for {support}; {remedy}")
+                let value = match self.label(*column, *value) {
+                    Some(label) => format!("the label {} (coded as {value})", shown(label)),
+                    None => format!("the value {value}"),
+                };
+                (self.cell(*row, *column), format!("{value} cannot come from `{family}`, which is for {support}"))
             }
             Error::ImpossiblePixel { place, value, family, support } => {
-                let remedy = match self {
-                    Self::Image { counts: true, .. } if value.fract() != 0.0 => {
-                        "counts are integers: if these are camera units, give --gain and --offset"
-                    }
-                    _ => "choose another --noise, or mark such pixels with --missing VALUE",
-                };
-                format!("{place}: the value {value} cannot come from `{family}`, which is for {support}; {remedy}")
+                (place.to_string(), format!("the value {value} cannot come from `{family}`, which is for {support}"))
             }
-            Error::NotFinite { row, column, value } => format!(
-                "{}: the value is {value}, and values must be finite; NaN marks a missing one",
-                self.cell(*row, *column)
-            ),
+            Error::NotFinite { row, column, value } => {
+                (self.cell(*row, *column), format!("the value is {value}, and values must be finite"))
+            }
             Error::TooExtreme { row, column, value, family } => {
-                format!(
-                    "{}: the value {value} is too extreme for `{family}`; {}",
-                    self.cell(*row, *column),
-                    self.rescale(*column)
-                )
+                (self.cell(*row, *column), format!("the value {value} is too extreme for `{family}`"))
             }
             Error::EmptyColumn { column } => {
-                format!(
-                    "{}: every value is missing, so nothing can be learned; {}",
-                    self.column(*column),
-                    self.drop_column()
-                )
+                (self.column(*column), "every value is missing, so nothing can be learned".to_owned())
             }
-            Error::TooFarFromZero { column, mean, family } => format!(
-                "{}: the values scatter so little about {mean} that `{family}` cannot tell how much; {}",
-                self.column(*column),
-                self.subtract()
-            ),
-            Error::ImpossibleRow { row } => {
-                format!("{}: the model gives it no probability at all; {}", self.row(*row), self.drop_row())
+            Error::TooFarFromZero { column, mean, family } => {
+                let problem = format!("the values scatter so little about {mean} that `{family}` cannot tell how much");
+                (self.column(*column), problem)
             }
-            Error::Setting { name: "column", value, requirement } => match value.parse() {
-                Ok(column) => format!("{}: {requirement}", self.column(column)),
-                Err(_) => in_options(error),
-            },
-            other => in_options(other),
+            Error::ImpossibleRow { row } => (self.row(*row), "the model gives it no probability at all".to_owned()),
+            Error::Setting { name: "column", value, requirement } => {
+                return value.parse().map_or(in_options(error), |d| format!("{}: {requirement}", self.column(d)));
+            }
+            other => return in_options(other),
+        };
+        format!("{place}: {problem}; {}", self.remedy(error))
+    }
+
+    /// What can be done about a fault of the data.
+    fn remedy(&self, error: &Error) -> String {
+        let text = match (error, self) {
+            (Error::OutsideSupport { column, value, .. }, Self::Table(_)) => {
+                let missing =
+                    self.label(*column, *value).map_or_else(|| value.to_string(), |label| format!("\"{label}\""));
+                return format!("{}, or leave it out with --missing {missing}", self.other_family(*column));
+            }
+            (Error::TooExtreme { column, .. }, Self::Table(_)) => {
+                return format!("{}, or rescale the column", self.other_family(*column));
+            }
+            (Error::ImpossiblePixel { value, .. }, Self::Image { counts: true, .. }) if value.fract() != 0.0 => {
+                "counts are integers: if these are camera units, give --gain and --offset"
+            }
+            (Error::ImpossiblePixel { .. }, _) => "choose another --noise, or mark such pixels with --missing VALUE",
+            (Error::OutsideSupport { .. }, Self::Rows(_)) => {
+                "choose another --family, or mark the value as missing with NaN"
+            }
+            (Error::OutsideSupport { .. }, _) => "choose another --family, or mark such pixels with --missing VALUE",
+            (Error::TooExtreme { .. }, Self::Patches { .. }) => "--normalise divides each image by its mean",
+            (Error::TooExtreme { .. }, _) => "rescale the column, or mark the value as missing with NaN",
+            (Error::EmptyColumn { .. }, Self::Patches { .. }) => "give other images, or a smaller --patch",
+            (Error::EmptyColumn { .. }, _) => "leave the column out",
+            (Error::TooFarFromZero { .. }, Self::Patches { .. }) => "give other images, or more of them",
+            (Error::TooFarFromZero { .. }, _) => {
+                "subtract a constant from the column, or leave it out if all its values are equal"
+            }
+            (Error::ImpossibleRow { .. }, Self::Patches { .. }) => "choose larger --pseudo-rows",
+            (Error::ImpossibleRow { .. }, _) => "look at the row, or leave it out",
+            _ => "NaN marks a missing value",
+        };
+        text.to_owned()
+    }
+
+    /// How another family is chosen for a column of a table.
+    fn other_family(&self, column: usize) -> String {
+        match self {
+            Self::Table(TableOrigin { names, learning: true, .. }) => {
+                let name = names.get(column).cloned().unwrap_or_else(|| (column + 1).to_string());
+                format!("choose another family with --family \"{name}=FAMILY\"")
+            }
+            _ => "correct it".to_owned(),
         }
     }
 
@@ -155,7 +168,7 @@ impl Origin<'_> {
     fn column(&self, column: usize) -> String {
         match self {
             Self::Table(TableOrigin { names, .. }) if column < names.len() => {
-                format!("column {}", quoted(&names[column]))
+                format!("column {}", shown(&names[column]))
             }
             Self::Patches { size: (rows, columns), .. } => {
                 format!("the pixel in row {}, column {} of patches", column / columns % rows + 1, column % columns + 1)
@@ -174,57 +187,7 @@ impl Origin<'_> {
 
     fn label(&self, column: usize, value: f64) -> Option<&String> {
         let Self::Table(TableOrigin { labels, .. }) = self else { return None };
-        labels.get(column)?.as_ref()?.get(code(value)?)
-    }
-
-    /// Where another family can be chosen for a column.
-    fn other_family(&self, column: usize) -> String {
-        match self {
-            Self::Table(TableOrigin { learning: false, .. }) => "correct it".to_owned(),
-            Self::Table(TableOrigin { names, .. }) => {
-                let name = names.get(column).cloned().unwrap_or_else(|| (column + 1).to_string());
-                format!("choose another family with --family \"{name}=FAMILY\"")
-            }
-            _ => "choose another --family".to_owned(),
-        }
-    }
-
-    fn other_value(&self, column: usize, missing: &str) -> String {
-        let mark = match self {
-            Self::Table(_) | Self::Image { .. } => format!("leave it out with --missing {missing}"),
-            Self::Rows(_) => "mark the value as missing with NaN".to_owned(),
-            Self::Patches { .. } => "mark such pixels with --missing VALUE".to_owned(),
-        };
-        format!("{}, or {mark}", self.other_family(column))
-    }
-
-    fn rescale(&self, column: usize) -> String {
-        match self {
-            Self::Patches { .. } => "--normalise divides each image by its mean".to_owned(),
-            Self::Rows(_) => "rescale the column, or mark the value as missing with NaN".to_owned(),
-            _ => format!("{}, or rescale the column", self.other_family(column)),
-        }
-    }
-
-    fn drop_column(&self) -> &'static str {
-        match self {
-            Self::Patches { .. } => "give other images, or a smaller --patch",
-            _ => "leave the column out",
-        }
-    }
-
-    fn subtract(&self) -> &'static str {
-        match self {
-            Self::Patches { .. } => "give other images, or more of them",
-            _ => "subtract a constant from the column, or leave it out if all its values are equal",
-        }
-    }
-
-    fn drop_row(&self) -> &'static str {
-        match self {
-            Self::Patches { .. } => "choose larger --pseudo-rows",
-            _ => "look at the row, or leave it out",
-        }
+        labels.get(column)?.as_ref()?.get(value as usize).filter(|_| value >= 0.0 && value.fract() == 0.0)
     }
 }
 
@@ -233,25 +196,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_counted_from_one() {
+    fn places_are_counted_from_one_and_columns_are_named() {
         let says = |origin: Origin<'_>, error: &Error, expected: &str| {
             let found = origin.describe(error).to_string();
             assert!(found.contains(expected), "{found}");
         };
-        let file = Origin::Rows(Path::new("rows.npy"));
-        let patches = Origin::Patches { path: None, size: (3, 4) };
         let (names, labels) = (["a", "b", "c"].map(str::to_owned), [None, None, Some(vec!["x".to_owned()])]);
         let table = TableOrigin { path: Path::new("t.csv"), names: &names, labels: &labels, step: 1, learning: true };
         let tenth = Origin::Table(TableOrigin { step: 10, learning: false, ..table });
-        let table = Origin::Table(table);
+        let (table, file) = (Origin::Table(table), Origin::Rows(Path::new("rows.npy")));
+        let patches = Origin::Patches { path: None, size: (3, 4) };
         let family = || "poisson".to_owned();
         let outside =
             |value: f64| Error::OutsideSupport { row: 3, column: 2, value, family: family(), support: "counts".into() };
-        says(
-            file,
-            &outside(0.5),
-            "rows.npy: row 4 of the data, column 3: the value 0.5 cannot come from `poisson`, which is for counts",
-        );
+        says(file, &outside(0.5), "rows.npy: row 4 of the data, column 3: the value 0.5 cannot come from `poisson`");
         says(table, &outside(0.5), "t.csv: row 4 of the data, column `c`: the value 0.5");
         says(table, &outside(0.0), "the label `x` (coded as 0)");
         says(table, &outside(0.0), "--family \"c=FAMILY\", or leave it out with --missing \"x\"");
@@ -263,22 +221,15 @@ mod tests {
         says(file, &extreme, "row 7 of the data, column 18");
         // the second channel
         says(patches, &extreme, "row 2, column 2 of patches");
-        says(file, &Error::EmptyColumn { column: 5 }, "column 6:");
         says(table, &Error::EmptyColumn { column: 1 }, "column `b`:");
-        says(patches, &Error::EmptyColumn { column: 5 }, "row 2, column 2 of patches");
         let flat = Error::TooFarFromZero { column: 0, mean: 7.0, family: family() };
-        says(file, &flat, "column 1:");
         says(patches, &flat, "row 1, column 1 of patches: the values scatter so little about 7");
         says(file, &Error::ImpossibleRow { row: 9 }, "row 10 of the data:");
         says(patches, &Error::Resume { reason: "its data is other data".into() }, "another --out-dir");
         let setting = |name| Error::Setting { name, value: "1".into(), requirement: "it is odd".into() };
         says(table, &setting("column"), "column `b`: it is odd");
         says(table, &setting("pi_init"), "--pi-start 1: it is odd");
-    }
-
-    #[test]
-    fn who_stops_the_work_made_no_mistake() {
-        let stopped = Error::Stopped { what: "all rows were done".into() };
-        assert!(matches!(Origin::Rows(Path::new("r.npy")).describe(&stopped), Failure::Work(_)));
+        // nothing is wrong with the data of someone who did not want to wait
+        assert!(matches!(file.describe(&Error::Stopped { what: "it".into() }), Failure::Work(_)));
     }
 }

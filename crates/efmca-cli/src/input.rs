@@ -13,7 +13,6 @@ use ndarray::{Array4, Axis, s};
 use crate::args::common::{TableArgs, mark_missing, patch_size};
 use crate::errors::{Origin, TableOrigin};
 use crate::failure::Failure;
-use crate::names::labels_of;
 
 /// Rows of a table that are looked at where nothing is said.
 const MOST_ROWS: usize = 20_000;
@@ -98,6 +97,10 @@ impl<'a> Input<'a> {
         Ok(input)
     }
 
+    pub(crate) fn path(&self) -> &'a Path {
+        &self.args.input
+    }
+
     /// The data as the library takes it.
     pub(crate) fn source(&self) -> Source<'_> {
         match &self.content {
@@ -110,7 +113,7 @@ impl<'a> Input<'a> {
 
     /// The data, for errors about its values.
     pub(crate) fn origin(&self) -> Origin<'_> {
-        let path = self.args.input.as_path();
+        let path = self.path();
         match &self.content {
             Content::Images(_) | Content::Sound(_) => Origin::Patches { path: Some(path), size: self.args.patch },
             Content::Table(TableContent { table, labels, step, .. }) => {
@@ -262,7 +265,7 @@ fn table(args: &InputArgs, is_text: bool) -> Result<(Content, Vec<String>), Fail
         remarks.push(format!("every {step}th of its {rows} rows is looked at; --most N takes more of them"));
         table.values = table.values.slice(s![..;step, ..]).to_owned();
     }
-    let labels = labels_of(&table);
+    let labels = table.labels();
     Ok((Content::Table(TableContent { table, labels, step, is_text }), remarks))
 }
 

@@ -10,7 +10,6 @@ mod commands;
 mod errors;
 mod failure;
 mod input;
-mod names;
 mod outputs;
 mod progress;
 mod show;

@@ -237,10 +237,10 @@ fn rows_can_be_pixels_and_whitened() {
     let mut holes = scene(300, 12, 1);
     holes[[0, 7, 3, 0]] = f64::NAN;
     save(path, "holes.npy", &holes, "f64");
-    refused(path, &["holes.npy", "--rows"], &["holes.npy", "row 8 of the data, column 4", "--whiten none"]);
+    refused(path, &["holes.npy", "--rows"], &["holes.npy", "row 8, column 4", "--whiten none"]);
     learns(path, &["holes.npy", "--rows", "--whiten", "none", "--out-dir", "holes"]);
     save(path, "one.npy", &scene(1, 12, 1), "f64");
-    refused(path, &["one.npy", "--rows"], &["one.npy", "only one row", "--whiten none"]);
+    refused(path, &["one.npy", "--rows"], &["one.npy", "two rows at least", "--whiten none"]);
 }
 
 #[test]
@@ -320,12 +320,12 @@ fn values_that_do_not_fit_are_named_with_their_pixel() {
     learns(path, &["hole.npy", "--whiten", "none", "--out-dir", "holes"]);
 
     save(path, "flat.npy", &Array4::from_elem((1, 30, 26, 1), 7.0), "f64");
-    refused(path, &["flat.npy"], &["all the same", "other images"]);
+    refused(path, &["flat.npy"], &["all of them are the same", "--whiten none"]);
     refused(path, &["flat.npy", "--whiten", "none"], &["row 1, column 1 of patches", "about 7", "other images"]);
     save(path, "nothing.npy", &Array4::from_elem((1, 30, 26, 1), f64::NAN), "f64");
-    refused(path, &["nothing.npy"], &["missing pixels", "--patch", "--whiten none"]);
+    refused(path, &["nothing.npy"], &["missing pixels", "smaller patches", "--whiten none"]);
     refused(path, &["nothing.npy", "--whiten", "none"], &["every value is missing", "other images"]);
-    refused(path, &["grey.png", "--patches", "1"], &["only one patch of 6 x 6 pixels", "--patches", "--whiten none"]);
+    refused(path, &["grey.png", "--patches", "1"], &["two rows at least", "--whiten none"]);
 }
 
 #[test]

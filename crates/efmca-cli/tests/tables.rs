@@ -261,7 +261,7 @@ fn what_cannot_be_done_is_said_before_the_work() {
     assert!(message.contains("all columns have the family gaussian already"), "{message}");
     assert!(fit(&["--causes", "many"]).contains("or auto"));
     assert!(fit(&["--starts", "0"]).contains("--starts 0"));
-    assert!(fit(&["--threads", "0"]).contains("--threads 0"));
+    assert!(fit(&["--threads", "0"]).contains("from 1 to 4096"));
     assert!(fit(&["--report", "x.safetensors"]).contains("cannot be the same"));
     assert!(fit(&["--report", "table.csv"]).contains("cannot be the same"));
     assert!(!path.join("x.safetensors").exists());

@@ -24,5 +24,5 @@ mod write;
 pub use checkpoint_file::{read_checkpoint, write_checkpoint};
 pub use error::IoError;
 pub use mapped_rows::MappedRows;
-pub use model_file::{ModelFile, read_model, read_model_file, write_model, write_model_file};
+pub use model_file::{ColumnChange, ModelFile, ModelRows, read_model, read_model_file, write_model, write_model_file};
 pub use write::{check_place, write_atomically};

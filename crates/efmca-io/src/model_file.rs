@@ -4,6 +4,7 @@
 //! `backgroundL`, all of 64 bits. Models of tables also keep the names of the columns and the words that
 //! stand for the values of a column ([`ModelFile`]).
 
+mod columns;
 mod prepare;
 
 use std::collections::{HashMap, HashSet};
@@ -14,6 +15,8 @@ use efmca::model::Tensor;
 use efmca::tasks::learn::Whitening;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde_json::{Value, json};
+
+pub use columns::{ColumnChange, ModelRows};
 
 use crate::error::hint_for_reading;
 use crate::{IoError, write_atomically};

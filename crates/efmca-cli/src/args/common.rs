@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use efmca::family::{SharedFamily, family};
 use efmca::{Causes, Error};
 use efmca_io::image_file::{Axes, ReadOptions};
@@ -119,6 +120,18 @@ impl TableArgs {
         options.missing.extend(self.missing.iter().cloned());
         options
     }
+}
+
+/// A parser for a few values with a name and a description each.
+pub(crate) fn one_of<T: Clone + Send + Sync>(
+    values: &'static [(&'static str, &'static str, T)],
+) -> impl TypedValueParser<Value = T> {
+    let named = values.iter().map(|(name, help, _)| PossibleValue::new(*name).help(*help));
+    PossibleValuesParser::new(named).map(move |typed| {
+        // no other name gets here
+        let (_, _, value) = values.iter().find(|(name, ..)| *name == typed).unwrap_or(&values[0]);
+        value.clone()
+    })
 }
 
 /// Reads a family, such as `gamma:k=4`.

@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
+use efmca_io::table_file::shown;
 use efmca_io::{ModelFile, read_model_file};
 use serde_json::{Value, json};
 
 use super::fit::causes::{background_means, background_shares, number, percent};
 use crate::failure::Failure;
-use crate::names::{names_of, quoted};
 use crate::show::{Screen, largest_first, width_of};
 
 /// The options of `efmca info`.
@@ -91,7 +91,7 @@ fn as_text(file: &ModelFile, path: &str, bytes: u64) -> Vec<String> {
         return lines;
     }
     lines.push("columns, with the mean or the shares of labels where no cause is active".to_owned());
-    let names = names_of(file);
+    let names = file.column_names();
     let specs: Vec<String> = model.columns().iter().map(|(_, family, _)| family.spec()).collect();
     let (first, second) = (width_of(&names), width_of(&specs));
     for (d, mean) in background_means(model).into_iter().enumerate().take(COLUMNS) {
@@ -109,7 +109,7 @@ fn as_text(file: &ModelFile, path: &str, bytes: u64) -> Vec<String> {
 /// The labels of a column, each with its share where no cause is active.
 fn shares(file: &ModelFile, d: usize, labels: &[String]) -> String {
     let shares = background_shares(&file.model, d, labels.len());
-    let each = labels.iter().zip(shares).map(|(label, share)| format!("{} {}", quoted(label), percent(share)));
+    let each = labels.iter().zip(shares).map(|(label, share)| format!("{} {}", shown(label), percent(share)));
     let mut list: Vec<String> = each.take(LABELS).collect();
     if labels.len() > LABELS {
         list.push(format!("… ({} in all)", labels.len()));

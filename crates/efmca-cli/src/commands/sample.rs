@@ -11,7 +11,6 @@ use ndarray::{Array2, s};
 use super::rows::cause_names;
 use crate::args::common::{ForceArgs, LogFormat, SeedArgs};
 use crate::failure::Failure;
-use crate::names::names_of;
 use crate::outputs::{self, Output};
 use crate::progress::Watch;
 use crate::show::Screen;
@@ -56,7 +55,7 @@ pub(crate) fn run(args: &SampleArgs) -> Result<(), Failure> {
         )));
     }
     let Sample { y, s } = drawn(&file.model, args.rows, args.seed.seed)?;
-    let (y, names) = (file.restored(y), names_of(&file));
+    let (y, names) = (file.restored(y), file.column_names());
     if let Some(path) = &args.causes {
         write_table(path, &cause_names(&file.model), s.view(), force).map_err(Failure::work)?;
     }

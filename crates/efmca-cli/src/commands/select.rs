@@ -14,9 +14,8 @@ use crate::columns::ColumnFamilies;
 use crate::errors::refused;
 use crate::failure::Failure;
 use crate::input::{Content, Input, InputArgs};
-use crate::outputs::{self, Output};
 use crate::progress::Watch;
-use crate::show::{Screen, TextTable, file_name};
+use crate::show::{TextTable, file_name};
 
 /// The options of `efmca select`.
 #[derive(Debug, clap::Args)]
@@ -51,13 +50,11 @@ impl SelectArgs {
 
 /// Finds the number of causes, and shows the numbers that were tried.
 pub(crate) fn run(args: &SelectArgs) -> Result<(), Failure> {
-    let ComparisonArgs { outputs, work, json, .. } = &args.comparison;
     args.search(&[]).check().map_err(|error| refused(&error))?;
-    work.set_threads()?;
-    let results = [outputs.report.as_deref(), args.curve.as_deref()];
-    outputs::check(results.map(|path| path.map(Output::File)), &[&args.input.input], outputs.force.force)?;
+    let comparison = &args.comparison;
+    comparison.prepare(args.curve.as_deref(), &args.input.input)?;
     let input = Input::read(&args.input)?;
-    let mut watch = Watch::new(work.log_format);
+    let mut watch = Watch::new(comparison.work.log_format);
     let found = families(args, &input, &mut watch).and_then(|families| {
         let choice = args.search(&families).run_observed(input.source(), &mut |step| watch.see(step));
         Ok((families, choice.map_err(|error| input.origin().describe(&error))?))
@@ -70,7 +67,7 @@ pub(crate) fn run(args: &SelectArgs) -> Result<(), Failure> {
         write_atomically(path, svg.as_bytes()).map_err(Failure::work)?;
     }
     let table = table(&choice);
-    if let Some(path) = &outputs.report {
+    if let Some(path) = &comparison.outputs.report {
         let TextTable { head, rows } = table.clone();
         let page = Report {
             title: format!("Causes of {}", file_name(&args.input.input)),
@@ -83,23 +80,11 @@ pub(crate) fn run(args: &SelectArgs) -> Result<(), Failure> {
             figures: vec![("Held-out values and BIC".into(), svg)],
             ..Report::default()
         };
-        page.write(path, outputs.force.force).map_err(Failure::work)?;
+        page.write(path, comparison.outputs.force.force).map_err(Failure::work)?;
     }
-    let mut screen = Screen::new();
-    if *json {
-        return Ok(screen.say(&as_json(&choice, &specs).to_string())?);
-    }
-    screen.notes(&args.input.input, &input.remarks)?;
-    let aligned = table.aligned(&[5]);
-    screen.say(&format!("{}, {} held-out values\n\n{aligned}\n", input.words(), choice.entries))?;
-    screen.say(&sentence(&choice))?;
-    if watch.stopped() {
-        screen.say("stopped early: this is the result so far")?;
-    }
-    for path in results.into_iter().flatten() {
-        screen.say(&format!("wrote {}", path.display()))?;
-    }
-    Ok(())
+    let heading = format!("{}, {} held-out values", input.words(), choice.entries);
+    let text = format!("{heading}\n\n{}\n\n{}", table.aligned(&[5]), sentence(&choice));
+    comparison.show(&input, (&text, &as_json(&choice, &specs)), watch.stopped(), args.curve.as_deref())
 }
 
 /// The families of the columns: given, or found.

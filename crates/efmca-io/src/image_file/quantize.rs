@@ -214,7 +214,7 @@ mod tests {
     fn beyond_the_range_is_an_error_that_names_the_pixel_unless_scaled() {
         let values = row(&[1.0, 300.0, -1.0]);
         let error = quantize(Path::new("x.png"), values.view(), SampleType::U8, None).err().unwrap().to_string();
-        assert!(error.contains("300") && error.contains("column 1") && error.contains("0 to 255"), "{error}");
+        assert!(error.contains("300") && error.contains("column 2") && error.contains("0 to 255"), "{error}");
         let scale = ValueScale { factor: 1.0, offset: 0.0 };
         let quantized = quantize(Path::new("x.png"), values.view(), SampleType::U8, Some(scale)).unwrap();
         assert_eq!(quantized.stored, row(&[1.0, 255.0, 0.0]));
@@ -226,12 +226,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_number_is_an_error_for_whole_numbers() {
+    fn what_is_not_a_number_is_an_error_for_integers() {
         let values = row(&[1.0, f64::NAN]);
         let scale = ValueScale { factor: 2.0, offset: 0.0 };
         for scale in [None, Some(scale)] {
             let error = quantize(Path::new("x.png"), values.view(), SampleType::U8, scale).err().unwrap();
-            assert!(error.to_string().contains("column 1"), "{error}");
+            assert!(error.to_string().contains("column 2"), "{error}");
         }
         assert_eq!(rounding_cost(values.view(), SampleType::U8, None).not_a_number, 1);
     }

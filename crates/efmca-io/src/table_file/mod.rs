@@ -28,6 +28,7 @@ mod cell;
 mod column;
 mod csv_text;
 mod guess;
+mod messages;
 mod names;
 mod reading;
 mod records;
@@ -36,8 +37,10 @@ mod signature;
 mod trouble;
 mod writing;
 
+pub use messages::{did_you_mean, listed};
 pub use reading::read_table;
 pub use remark::Remark;
+pub use trouble::shown;
 pub use writing::{check_table_place, csv_text_of, write_labelled_table, write_table};
 
 use ndarray::Array2;
@@ -58,6 +61,15 @@ pub struct Table {
     pub remarks: Vec<Remark>,
 }
 
+impl Table {
+    /// The labels of each column that has them, as model files keep them; empty if no column has any.
+    pub fn labels(&self) -> Vec<Option<Vec<String>>> {
+        let labels: Vec<Option<Vec<String>>> =
+            self.kinds.iter().map(|kind| kind.labels().map(<[String]>::to_vec)).collect();
+        if labels.iter().all(Option::is_none) { Vec::new() } else { labels }
+    }
+}
+
 /// What the values of a column were in the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -67,6 +79,16 @@ pub enum Kind {
     /// Words: the value is the position in this list, from 0. The list is sorted, but for answers like
     /// `no` and `yes`, where 1 is the positive one.
     Labels(Vec<String>),
+}
+
+impl Kind {
+    /// The labels, if the values are words.
+    pub fn labels(&self) -> Option<&[String]> {
+        match self {
+            Kind::Labels(labels) => Some(labels),
+            Kind::Number => None,
+        }
+    }
 }
 
 /// How a table is read.

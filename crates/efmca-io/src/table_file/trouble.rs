@@ -44,7 +44,7 @@ impl Trouble {
 }
 
 /// Text of a file as it can stand in a message: short, in quotes, on one line.
-pub(crate) fn shown(text: &str) -> String {
+pub fn shown(text: &str) -> String {
     const LONGEST: usize = 40;
     let short: String = text.chars().take(LONGEST).collect();
     let more = if short.len() < text.len() { "…" } else { "" };

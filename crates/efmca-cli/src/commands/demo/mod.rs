@@ -44,26 +44,17 @@ pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
          The same by hand:\n",
         args.peak
     ))?;
-    let text = |path: &PathBuf| path.display().to_string();
+    let [clean_text, noisy_text, result_text, report_text] =
+        [&clean, &noisy, &result, &report].map(|path| path.display().to_string());
     let (peak, seed) = (args.peak.to_string(), args.seed.seed.to_string());
     let corrupt =
-        ["corrupt", &text(&clean), "-o", &text(&noisy), "--noise", "poisson", "--peak", &peak, "--seed", &seed];
+        [&["corrupt", &clean_text, "-o", &noisy_text, "--noise", "poisson"][..], &["--peak", &peak, "--seed", &seed]]
+            .concat();
     let denoise = [
-        "denoise",
-        &text(&noisy),
-        "-o",
-        &text(&result),
-        "--noise",
-        "poisson",
-        "--quality",
-        "fast",
-        "--reference",
-        &text(&clean),
-        "--report",
-        &text(&report),
-        "--seed",
-        &seed,
-    ];
+        &["denoise", &noisy_text, "-o", &result_text, "--noise", "poisson", "--quality", "fast"][..],
+        &["--reference", &clean_text, "--report", &report_text, "--seed", &seed],
+    ]
+    .concat();
     // the lock of standard output is given back, because the commands take it themselves
     screen.say(&format!("  efmca {}\n  efmca {}\n", corrupt.join(" "), denoise.join(" ")))?;
     drop(screen);

@@ -2,13 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::ValueEnum;
 use efmca::Causes;
 use efmca::family::SharedFamily;
 use efmca::tasks::denoise::{Denoiser, Quality};
 use efmca_io::image_file::SampleType;
 
-use crate::args::common::{ImageArgs, OutputArgs, SeedArgs, WorkArgs, causes, noise, patch_size};
+use crate::args::common::{ImageArgs, OutputArgs, SeedArgs, WorkArgs, causes, noise, one_of, patch_size};
 use crate::errors::refused;
 use crate::failure::Failure;
 use crate::outputs::{self, Output};
@@ -101,8 +100,8 @@ pub(crate) struct LearningArgs {
     #[arg(long, value_name = "FAMILY", value_parser = noise)]
     pub(super) noise: SharedFamily,
     /// How much time to take; the options below change single settings.
-    #[arg(long, value_enum, default_value_t = QualityArg::Balanced, value_name = "QUALITY")]
-    pub(super) quality: QualityArg,
+    #[arg(long, default_value = "balanced", value_name = "QUALITY", value_parser = one_of(&QUALITIES))]
+    pub(super) quality: Quality,
     /// Rows and columns of a patch, such as 20 or 16x24.
     #[arg(long, value_name = "SIZE", value_parser = patch_size)]
     patch: Option<(usize, usize)>,
@@ -130,7 +129,7 @@ impl LearningArgs {
     /// The settings of the library, checked.
     pub(super) fn denoiser(&self) -> Result<Denoiser, Failure> {
         let causes = self.causes.unwrap_or_default();
-        let mut denoiser = Denoiser::new(&self.noise).quality(self.quality.into()).causes(causes).seed(self.seed.seed);
+        let mut denoiser = Denoiser::new(&self.noise).quality(self.quality).causes(causes).seed(self.seed.seed);
         if let Some((rows, columns)) = self.patch {
             denoiser = denoiser.patch(rows, columns);
         }
@@ -148,26 +147,11 @@ impl LearningArgs {
     }
 }
 
-/// How much time is taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum QualityArg {
-    /// One model: ten seconds for 256 x 256 pixels.
-    Fast,
-    /// Three models with patches of different sizes: a minute.
-    Balanced,
-    /// Seven models and more iterations: several minutes.
-    Best,
-}
-
-impl From<QualityArg> for Quality {
-    fn from(quality: QualityArg) -> Self {
-        match quality {
-            QualityArg::Fast => Self::Fast,
-            QualityArg::Balanced => Self::Balanced,
-            QualityArg::Best => Self::Best,
-        }
-    }
-}
+const QUALITIES: [(&str, &str, Quality); 3] = [
+    ("fast", "One model: ten seconds for 256 x 256 pixels", Quality::Fast),
+    ("balanced", "Three models with patches of different sizes: a minute", Quality::Balanced),
+    ("best", "Seven models and more iterations: several minutes", Quality::Best),
+];
 
 /// Reads a page, which users count from 1 and the library from 0.
 fn page(text: &str) -> Result<usize, String> {

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use efmca::Causes;
 use efmca::em::Progress;
-use efmca::tasks::denoise::{Member, PatchDenoiser, Quality};
+use efmca::tasks::denoise::{Member, PatchDenoiser};
 use efmca_io::write_model;
 
 use crate::failure::Failure;
@@ -77,7 +77,7 @@ fn learn_and_clean(
     }
     let mut settings = vec![
         ("noise".to_owned(), learning.noise.spec()),
-        ("quality".to_owned(), Quality::from(learning.quality).to_string()),
+        ("quality".to_owned(), learning.quality.to_string()),
         ("seed".to_owned(), learning.seed.seed.to_string()),
     ];
     settings.extend(denoised.members.iter().map(|member| ("model".to_owned(), words(member))));

@@ -7,7 +7,6 @@ use efmca_view::{CaptionedPicture, Picture};
 use ndarray::{Array2, ArrayView2};
 
 use crate::failure::Failure;
-use crate::names::names_of;
 use crate::show::largest_first;
 
 /// Columns that are named for a cause.
@@ -32,7 +31,7 @@ struct Effect {
 
 /// The most active causes with the columns in which they differ most from the background.
 pub(super) fn described(file: &ModelFile, data: ArrayView2<'_, f64>, most: usize) -> Vec<Description> {
-    let names = names_of(file);
+    let names = file.column_names();
     let spread: Vec<f64> = data
         .columns()
         .into_iter()
@@ -91,7 +90,7 @@ pub(super) fn picture(file: &ModelFile) -> Result<CaptionedPicture, Failure> {
         let range = if high > low { high - low } else { 1.0 };
         column.mapv_inplace(|value| (value - low) / range);
     }
-    let names = names_of(file);
+    let names = file.column_names();
     let columns = match names.len() {
         0..=20 => format!("columns: {}", names.join(", ")),
         count => format!("{count} columns, from {} to {}", names[0], names[count - 1]),

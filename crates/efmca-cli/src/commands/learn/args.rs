@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use clap::ValueEnum;
+use clap::ArgAction;
+use efmca::Superposition;
 use efmca::family::SharedFamily;
-use efmca::tasks::learn::FeatureLearner;
-use efmca::{Superposition, tasks};
+use efmca::tasks::learn::{FeatureLearner, Start, Transform};
 
-use crate::args::common::{ImageArgs, SeedArgs, WorkArgs, noise, patch_size};
+use crate::args::common::{ImageArgs, SeedArgs, WorkArgs, noise, one_of, patch_size};
 use crate::errors::refused;
 use crate::failure::Failure;
 
@@ -66,7 +66,7 @@ pub(crate) struct DataArgs {
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     pub(super) patches: usize,
     /// Function of each value: `log` for light intensities, whose contrasts are ratios.
-    #[arg(long, value_enum, default_value_t = Transform::None, value_name = "TRANSFORM")]
+    #[arg(long, default_value = "none", value_name = "TRANSFORM", value_parser = one_of(&TRANSFORMS))]
     pub(super) transform: Transform,
     /// Makes all directions of patches equally strong (ZCA) that together have this share of the variance, such as
     /// 0.95, or none. Without it 0.95 for families of all real numbers, and none for others.
@@ -89,8 +89,8 @@ pub(crate) struct LearningArgs {
     #[arg(long, value_name = "FAMILY", default_value = "gaussian", value_parser = noise)]
     pub(super) family: SharedFamily,
     /// Which of the active causes sets a value; without it max-magnitude where values have both signs.
-    #[arg(long, value_enum, value_name = "RULE")]
-    pub(super) superposition: Option<Rule>,
+    #[arg(long, value_name = "RULE", value_parser = one_of(&RULES))]
+    pub(super) superposition: Option<Superposition>,
     /// Number of EM iterations, each over all data.
     #[arg(long, value_name = "N", default_value_t = FeatureLearner::ITERATIONS)]
     pub(super) iterations: usize,
@@ -99,10 +99,10 @@ pub(crate) struct LearningArgs {
     pub(super) states: usize,
     /// For the Gaussian: means and priors in the first half of the iterations and standard deviations in the second
     /// (two), or all at once (one).
-    #[arg(long, value_enum, default_value_t = Phases::Two, value_name = "PHASES")]
-    pub(super) phases: Phases,
+    #[arg(long = "phases", default_value = "two", value_name = "PHASES", value_parser = one_of(&TWO_PHASES), action = ArgAction::Set)]
+    pub(super) two_phases: bool,
     /// Where means start: clusters of similar data points, or single ones mixed with the average.
-    #[arg(long, value_enum, default_value_t = Start::Clusters, value_name = "START")]
+    #[arg(long, default_value = "clusters", value_name = "START", value_parser = one_of(&STARTS))]
     pub(super) start: Start,
     /// First standard deviations of causes, as a multiple of those of the data.
     #[arg(long, value_name = "FACTOR", default_value_t = FeatureLearner::SPREAD)]
@@ -126,15 +126,15 @@ impl LearningArgs {
     pub(super) fn learner(&self) -> Result<FeatureLearner, Failure> {
         let mut learner = FeatureLearner::new(&self.family, self.causes)
             .iterations(self.iterations)
-            .two_phases(self.phases == Phases::Two)
+            .two_phases(self.two_phases)
             .states(self.states)
             .pseudo_rows(self.pseudo_rows)
             .batches(self.batches)
-            .start(self.start.into())
+            .start(self.start)
             .spread(self.spread)
             .seed(self.seed.seed);
         if let Some(rule) = self.superposition {
-            learner = learner.superposition(rule.into());
+            learner = learner.superposition(rule);
         }
         if let Some((low, high)) = self.pi_start {
             learner = learner.pi_init(low, high);
@@ -156,68 +156,20 @@ fn whitened_share(text: &str) -> Result<Whiten, String> {
     Ok(Whiten(Some(share)))
 }
 
-/// The function of each value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Transform {
-    /// Nothing.
-    None,
-    /// The natural logarithm, for positive values.
-    Log,
-}
-
-impl From<Transform> for tasks::learn::Transform {
-    fn from(transform: Transform) -> Self {
-        match transform {
-            Transform::None => Self::None,
-            Transform::Log => Self::Log,
-        }
-    }
-}
-
-/// How active causes combine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Rule {
-    /// The largest mean wins.
-    Max,
-    /// The mean with the largest magnitude wins.
-    MaxMagnitude,
-}
-
-impl From<Rule> for Superposition {
-    fn from(rule: Rule) -> Self {
-        match rule {
-            Rule::Max => Self::Max,
-            Rule::MaxMagnitude => Self::MaxMagnitude,
-        }
-    }
-}
-
-/// The phases of learning.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Phases {
-    /// All parameters together.
-    One,
-    /// Means first, then standard deviations.
-    Two,
-}
-
-/// The rows from which means start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Start {
-    /// From clusters.
-    Clusters,
-    /// From single data points.
-    Rows,
-}
-
-impl From<Start> for tasks::learn::Start {
-    fn from(start: Start) -> Self {
-        match start {
-            Start::Clusters => Self::Clusters,
-            Start::Rows => Self::Rows,
-        }
-    }
-}
+const TRANSFORMS: [(&str, &str, Transform); 2] = [
+    ("none", "Values as they are", Transform::None),
+    ("log", "The natural logarithm, for positive values", Transform::Log),
+];
+const RULES: [(&str, &str, Superposition); 2] = [
+    ("max", "The largest mean wins", Superposition::Max),
+    ("max-magnitude", "The mean with the largest magnitude wins", Superposition::MaxMagnitude),
+];
+const TWO_PHASES: [(&str, &str, bool); 2] =
+    [("one", "All parameters together", false), ("two", "Means first, then standard deviations", true)];
+const STARTS: [(&str, &str, Start); 2] = [
+    ("clusters", "Clusters of similar data points", Start::Clusters),
+    ("rows", "Single data points, mixed with the average", Start::Rows),
+];
 
 fn range(text: &str) -> Result<(f64, f64), String> {
     let parts: Vec<Option<f64>> = text.split(',').map(|part| part.trim().parse().ok()).collect();

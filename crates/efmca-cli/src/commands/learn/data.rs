@@ -50,7 +50,7 @@ impl<'a> Input<'a> {
         let (given, family) = (&args.data, &*args.learning.family);
         let usual = Preparation::of(family);
         let preparation = Preparation {
-            transform: given.transform.into(),
+            transform: given.transform,
             normalise: given.normalise,
             whiten: given.whiten.map_or(usual.whiten, |share| share.0),
         };
@@ -107,24 +107,8 @@ impl<'a> Input<'a> {
                 Some([rows, columns, d / size])
             }
         };
-        let PreparedRows { data, whitening, .. } = self.preparation.rows(mapped).map_err(|error| {
-            let problem = match &error {
-                PreparationError::TooFewRows { .. } => {
-                    "there is only one row, and whitening needs two at least; give more rows, or say --whiten none"
-                        .to_owned()
-                }
-                PreparationError::MissingValue { row, column } => format!(
-                    "row {row} of the data, column {column}: the value is missing, and rows with missing values cannot be whitened; \
-                     leave those rows out, or say --whiten none"
-                ),
-                PreparationError::NoVariance => "the rows cannot be whitened: all of them are the same, or their values \
-                                                 are too large; give other rows, or say --whiten none"
-                    .to_owned(),
-                PreparationError::Other(error) => self.origin().message(error),
-                other => other.to_string(),
-            };
-            Failure::input(format!("{}: {problem}", path.display()))
-        })?;
+        let prepared = self.preparation.rows(mapped).map_err(|error| self.unprepared(&error))?;
+        let PreparedRows { data, whitening, .. } = prepared;
         let settings = DataSettings::of_rows(patch, self.preparation);
         let words = format!("{n} rows of {d} values");
         Ok(Points { data, patch, whitening, remarks: Vec::new(), settings, words })
@@ -134,20 +118,7 @@ impl<'a> Input<'a> {
         let (images, mut remarks) = self.images(drawing.patch)?;
         let count = images.len();
         let (rows, columns) = drawing.patch;
-        let prepared = self.preparation.patches(images, drawing).map_err(|error| match &error {
-            PreparationError::NoCompletePatch { .. } => Failure::input(format!(
-                "all patches of {rows} x {columns} pixels have missing pixels, and such patches cannot be whitened; \
-                 choose a smaller --patch, or learn from them with --whiten none"
-            )),
-            PreparationError::TooFewRows { .. } => Failure::input(format!(
-                "there is only one patch of {rows} x {columns} pixels, and whitening needs two at least; choose a \
-                 smaller --patch, more --patches or more images, or say --whiten none"
-            )),
-            PreparationError::NoVariance => Failure::input(
-                "the patches cannot be whitened: they are all the same, or their values are too large; give other images",
-            ),
-            other => Failure::input(other),
-        })?;
+        let prepared = self.preparation.patches(images, drawing).map_err(|error| self.unprepared(&error))?;
         let PreparedRows { data, whitening, incomplete } = prepared;
         let (drawn, asked) = (data.n(), drawing.count);
         if incomplete > 0 {
@@ -162,6 +133,15 @@ impl<'a> Input<'a> {
         let words = format!("{drawn} patches of {rows} x {columns} pixels{colour} from {many}");
         let settings = DataSettings::of_patches(drawing, channels, self.preparation);
         Ok(Points { data, patch: settings.patch, whitening, remarks, settings, words })
+    }
+
+    /// The problem with rows or patches that cannot be whitened.
+    fn unprepared(&self, error: &PreparationError) -> Failure {
+        match (error, &self.source) {
+            (PreparationError::Other(error), _) => self.origin().describe(error),
+            (error, Source::Rows(path)) => Failure::input(format!("{}: {error} (--whiten none)", path.display())),
+            (error, Source::Patches(_)) => Failure::input(format!("{error} (--whiten none)")),
+        }
     }
 
     /// All pages of all files by row, column and channel, and remarks for the user.

@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use efmca::em::{Progress, StopReason};
-use efmca::tasks::learn::FeatureLearner;
+use efmca::tasks::learn::{FeatureLearner, Start};
 use efmca::{Checkpoint, Em, Error, Fingerprint, Fit};
 use efmca_io::{ModelFile, read_checkpoint, write_checkpoint, write_model_file};
 use efmca_view::{Gallery, Report};
@@ -19,7 +19,6 @@ use crate::failure::Failure;
 use crate::progress::Watch;
 use crate::show::Screen;
 pub(crate) use args::LearnArgs;
-use args::Start;
 use data::{Input, Points};
 use files::Files;
 use settings::DataSettings;

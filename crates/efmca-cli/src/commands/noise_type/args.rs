@@ -1,14 +1,18 @@
 //! The options of `efmca noise-type`, and those that it shares with `efmca select`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use efmca::Causes;
 use efmca::tasks::noise::{NoiseType, TableNoise};
+use serde_json::Value;
 
 use crate::args::common::{OutputArgs, SeedArgs, WorkArgs, causes};
 use crate::columns::ColumnFamilies;
-use crate::input::InputArgs;
+use crate::failure::Failure;
+use crate::input::{Input, InputArgs};
+use crate::outputs::{self, Output};
+use crate::show::Screen;
 
 /// The options of `efmca noise-type`.
 #[derive(Debug, clap::Args)]
@@ -74,6 +78,36 @@ pub(crate) struct ComparisonArgs {
     pub(crate) outputs: OutputArgs,
     #[command(flatten)]
     pub(crate) work: WorkArgs,
+}
+
+impl ComparisonArgs {
+    /// Prepares the work, and finds out whether the report and another result can be written.
+    pub(crate) fn prepare(&self, other: Option<&Path>, input: &Path) -> Result<(), Failure> {
+        self.work.set_threads()?;
+        let results = [self.outputs.report.as_deref(), other];
+        outputs::check(results.map(|path| path.map(Output::File)), &[input], self.outputs.force.force)
+    }
+
+    /// Shows a result as text or as JSON, and the files that were written.
+    pub(crate) fn show(
+        &self,
+        input: &Input<'_>,
+        result: (&str, &Value),
+        stopped: bool,
+        other: Option<&Path>,
+    ) -> Result<(), Failure> {
+        let mut screen = Screen::new();
+        if self.json {
+            return Ok(screen.say(&result.1.to_string())?);
+        }
+        screen.notes(input.path(), &input.remarks)?;
+        screen.say(result.0)?;
+        if stopped {
+            screen.say("stopped early: this is the result so far")?;
+        }
+        let written = [self.outputs.report.as_deref(), other];
+        written.iter().flatten().try_for_each(|path| Ok(screen.say(&format!("wrote {}", path.display()))?))
+    }
 }
 
 /// Whether columns may differ.

@@ -13,9 +13,7 @@ use crate::columns::ColumnFamilies;
 use crate::errors::refused;
 use crate::failure::Failure;
 use crate::input::{Content, Input, TableContent};
-use crate::outputs::{self, Output};
 use crate::progress::Watch;
-use crate::show::Screen;
 use args::ColumnsArg;
 pub(crate) use args::{ComparisonArgs, NoiseTypeArgs};
 use json::{columns_json, ranking_json};
@@ -23,14 +21,12 @@ use report::{columns_page, columns_text, ranking_page, ranking_text};
 
 /// Finds the noise, and shows how sure that is.
 pub(crate) fn run(args: &NoiseTypeArgs) -> Result<(), Failure> {
-    let ComparisonArgs { outputs, work, json, .. } = &args.comparison;
     args.ranking().check().map_err(|error| refused(&error))?;
-    work.set_threads()?;
-    let results = [outputs.report.as_deref(), args.save_model.as_deref()];
-    outputs::check(results.map(|path| path.map(Output::File)), &[&args.input.input], outputs.force.force)?;
+    let comparison = &args.comparison;
+    comparison.prepare(args.save_model.as_deref(), &args.input.input)?;
     let input = Input::read(&args.input)?;
     let table = own_families(args, &input)?;
-    let mut watch = Watch::new(work.log_format);
+    let mut watch = Watch::new(comparison.work.log_format);
     let found = match table {
         Some(table) => columns(args, &input, table, &mut watch),
         None => ranking(args, &input, &mut watch),
@@ -45,22 +41,10 @@ pub(crate) fn run(args: &NoiseTypeArgs) -> Result<(), Failure> {
         let file = ModelFile { names, ..ModelFile::from(found.model) };
         write_model_file(path, &file).map_err(Failure::work)?;
     }
-    if let Some(path) = &outputs.report {
-        found.page.write(path, outputs.force.force).map_err(Failure::work)?;
+    if let Some(path) = &comparison.outputs.report {
+        found.page.write(path, comparison.outputs.force.force).map_err(Failure::work)?;
     }
-    let mut screen = Screen::new();
-    if *json {
-        return Ok(screen.say(&found.json.to_string())?);
-    }
-    screen.notes(&args.input.input, &input.remarks)?;
-    screen.say(&found.text)?;
-    if watch.stopped() {
-        screen.say("stopped early: this is the result so far")?;
-    }
-    for path in results.into_iter().flatten() {
-        screen.say(&format!("wrote {}", path.display()))?;
-    }
-    Ok(())
+    comparison.show(&input, (&found.text, &found.json), watch.stopped(), args.save_model.as_deref())
 }
 
 /// A result in all the forms in which it is shown and kept.

@@ -1,24 +1,20 @@
 //! `efmca encode` and `efmca score`: a model on the rows of a table.
 
-mod matching;
-
 use std::path::{Path, PathBuf};
 
 use efmca::model::Inference;
 use efmca::tasks::encode::Encoder;
 use efmca::{Encoding, Model};
 use efmca_io::table_file::{Remark, Table, read_table, write_table};
-use efmca_io::{ModelFile, read_model_file};
+use efmca_io::{ModelFile, ModelRows, read_model_file};
 use ndarray::{Array1, Axis};
 
 use crate::args::common::{ForceArgs, TableArgs, WorkArgs};
 use crate::errors::{Origin, TableOrigin, refused};
 use crate::failure::Failure;
-use crate::names::names_of;
 use crate::outputs::{self, Output};
 use crate::progress::Watch;
 use crate::show::{Screen, largest_first};
-use matching::{ModelRows, in_columns_of};
 
 /// Rows that are shown.
 const SHOWN: usize = 5;
@@ -144,9 +140,10 @@ impl Explained {
         let encoder = Encoder::new(&file.model).inference(inference);
         encoder.check().map_err(|error| refused(&error))?;
         let table = read_table(&args.input, &args.table.options()).map_err(Failure::input)?;
-        let ModelRows { values, mut remarks } = in_columns_of(&file, &table, &args.input)?;
-        let values =
-            file.prepared(values).map_err(|problem| Failure::input(format!("{}: {problem}", args.input.display())))?;
+        let wrong = |problem| Failure::input(format!("{}: {problem}", args.input.display()));
+        let ModelRows { values, changes, .. } = file.rows_of(&table).map_err(wrong)?;
+        let values = file.prepared(values).map_err(wrong)?;
+        let mut remarks: Vec<String> = remarks_of(&table).chain(changes.iter().map(ToString::to_string)).collect();
         if let Some(changes) = file.changes() {
             remarks.push(format!("its rows are changed like those that the model was learned from: {changes}"));
         }
@@ -154,7 +151,7 @@ impl Explained {
         let encoding = encoder.run_observed(&values, &mut |progress| watch.see(progress));
         watch.finish();
         let encoding = encoding.map_err(|error| {
-            let (names, labels) = (&names_of(&file), &file.labels);
+            let (names, labels) = (&file.column_names(), &file.labels);
             let origin = TableOrigin { path: &args.input, names, labels, step: 1, learning: false };
             Origin::Table(origin).describe(&error)
         })?;
@@ -162,7 +159,6 @@ impl Explained {
             Inference::Truncated { states, .. } if !encoding.is_exact => Some(states),
             _ => None,
         };
-        let remarks = remarks_of(&table).chain(remarks).collect();
         Ok(Self { file, encoding, states, remarks })
     }
 }

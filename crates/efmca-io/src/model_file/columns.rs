@@ -1,86 +1,116 @@
-//! The columns and labels of a table as a model knows them.
+//! The rows of a table in the columns and labels of a model.
 
-use std::path::Path;
+use std::fmt;
 
-use efmca_io::ModelFile;
-use efmca_io::table_file::Table;
 use ndarray::Array2;
 
-use crate::failure::Failure;
-use crate::names::{code, default_number, did_you_mean, listed, names_of, quoted, words};
+use super::ModelFile;
+use crate::table_file::{Table, did_you_mean, listed, shown};
 
-/// The values of a table in the columns of a model.
-pub(super) struct ModelRows {
-    pub(super) values: Array2<f64>,
+/// The rows of a table in the columns of a model.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ModelRows {
+    /// The values in the columns and codes of the model; NaN where the table has none.
+    pub values: Array2<f64>,
     /// Changes that the user should know about.
-    pub(super) remarks: Vec<String>,
+    pub changes: Vec<ColumnChange>,
 }
 
-/// The table in the columns of the model: by name if both have names, by place otherwise.
-pub(super) fn in_columns_of(file: &ModelFile, table: &Table, path: &Path) -> Result<ModelRows, Failure> {
-    let wanted = names_of(file);
-    let mut remarks = Vec::new();
-    let all_names: Vec<&String> = table.names.iter().chain(&table.empty).collect();
-    let (model_named, table_named) = (named(&file.names.iter().collect::<Vec<_>>()), named(&all_names));
-    let sources = if !file.names.is_empty() && model_named == table_named {
-        by_name(&wanted, table, path, model_named, &mut remarks)?
-    } else {
-        by_place(&wanted, table, path, table_named)?
-    };
-    let mut values = Array2::from_elem((table.values.nrows(), wanted.len()), f64::NAN);
-    for (d, (source, mut column)) in sources.iter().zip(values.columns_mut()).enumerate() {
-        let Some(source) = *source else { continue };
-        column.assign(&table.values.column(source));
-        let coded = coded(file.labels_of(d), words(&table.kinds[source]), column.iter().copied());
-        match coded {
-            Ok(None) => {}
-            Ok(Some(codes)) => column.iter_mut().zip(codes).for_each(|(value, code)| *value = code),
-            Err((row, problem)) => {
-                let place = format!("row {} of the data, column {}", row + 1, quoted(&wanted[d]));
-                return Err(Failure::input(format!("{}: {place}: {problem}", path.display())));
-            }
+/// A change that brought a table into the columns of a model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ColumnChange {
+    /// These columns were left out because the model does not have them.
+    LeftOut(Vec<String>),
+    /// The columns were put in another order.
+    Reordered,
+}
+
+impl fmt::Display for ColumnChange {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::LeftOut(names) => write!(out, "left out columns that the model does not have: {}", listed(names)),
+            Self::Reordered => out.write_str("the columns were put in the order of the model by their names"),
         }
     }
-    Ok(ModelRows { values, remarks })
+}
+
+impl ModelFile {
+    /// The names of the columns, or `column 1`, `column 2`, … if they have none.
+    pub fn column_names(&self) -> Vec<String> {
+        if self.names.is_empty() {
+            (1..=self.model.d()).map(|number| format!("column {number}")).collect()
+        } else {
+            self.names.clone()
+        }
+    }
+
+    /// The rows of a table in the columns of the model: by name if both have names, by place otherwise. Labels get the codes that
+    /// the model was learned with.
+    ///
+    /// # Errors
+    ///
+    /// A sentence about a column that is missing, or about a label that the model does not know, with its row counted from 1.
+    pub fn rows_of(&self, table: &Table) -> Result<ModelRows, String> {
+        let wanted = self.column_names();
+        let mut changes = Vec::new();
+        let all_names: Vec<&String> = table.names.iter().chain(&table.empty).collect();
+        let (model_named, table_named) = (named(&self.names.iter().collect::<Vec<_>>()), named(&all_names));
+        let sources = if !self.names.is_empty() && model_named == table_named {
+            by_name(&wanted, table, model_named, &mut changes)?
+        } else {
+            by_place(&wanted, table, table_named)?
+        };
+        let mut values = Array2::from_elem((table.values.nrows(), wanted.len()), f64::NAN);
+        for (d, (source, mut column)) in sources.iter().zip(values.columns_mut()).enumerate() {
+            let Some(source) = *source else { continue };
+            column.assign(&table.values.column(source));
+            let coded = coded(self.labels_of(d), table.kinds[source].labels(), column.iter().copied());
+            let place = |row: usize| format!("row {} of the data, column {}", row + 1, shown(&wanted[d]));
+            if let Some(codes) = coded.map_err(|(row, problem)| format!("{}: {problem}", place(row)))? {
+                column.iter_mut().zip(codes).for_each(|(value, code)| *value = code);
+            }
+        }
+        Ok(ModelRows { values, changes })
+    }
 }
 
 /// Where each column of the model is in the table; nowhere if the table has no value for it.
 fn by_name(
     wanted: &[String],
     table: &Table,
-    path: &Path,
     named: bool,
-    remarks: &mut Vec<String>,
-) -> Result<Vec<Option<usize>>, Failure> {
+    changes: &mut Vec<ColumnChange>,
+) -> Result<Vec<Option<usize>>, String> {
     let mut sources = Vec::with_capacity(wanted.len());
     for name in wanted {
         let found = table.names.iter().position(|present| present == name);
         if found.is_none() && !table.empty.contains(name) {
             let free: Vec<&String> = table.names.iter().filter(|present| !wanted.contains(present)).collect();
-            return Err(Failure::input(format!(
-                "{}: it has no column {}{}, which the model needs; its columns are {}",
-                path.display(),
-                quoted(name),
-                did_you_mean(name, free.into_iter()),
+            return Err(format!(
+                "it has no column {}{}, which the model needs; its columns are {}",
+                shown(name),
+                did_you_mean(name, free),
                 listed(&table.names)
-            )));
+            ));
         }
         sources.push(found);
     }
     let extra: Vec<String> = table.names.iter().filter(|name| !wanted.contains(name)).cloned().collect();
     if !extra.is_empty() {
         if !named {
-            return Err(wrong_count(wanted, table, path));
+            return Err(wrong_count(wanted, table));
         }
-        remarks.push(format!("left out columns that the model does not have: {}", listed(&extra)));
+        changes.push(ColumnChange::LeftOut(extra));
     }
     if !sources.iter().flatten().is_sorted() {
-        remarks.push("the columns were put in the order of the model by their names".to_owned());
+        changes.push(ColumnChange::Reordered);
     }
     Ok(sources)
 }
 
-fn by_place(wanted: &[String], table: &Table, path: &Path, named: bool) -> Result<Vec<Option<usize>>, Failure> {
+fn by_place(wanted: &[String], table: &Table, named: bool) -> Result<Vec<Option<usize>>, String> {
     // columns without names have their number instead, also those that were left out
     let number = |name: &String| default_number(name).unwrap_or(0);
     let mut sources: Vec<(usize, Option<usize>)> = if named {
@@ -93,19 +123,18 @@ fn by_place(wanted: &[String], table: &Table, path: &Path, named: bool) -> Resul
     if sources.len() == wanted.len() {
         Ok(sources.into_iter().map(|(_, source)| source).collect())
     } else {
-        Err(wrong_count(wanted, table, path))
+        Err(wrong_count(wanted, table))
     }
 }
 
-fn wrong_count(wanted: &[String], table: &Table, path: &Path) -> Failure {
-    Failure::input(format!(
-        "{}: it has {} columns ({}), and the model has {} ({}); give a table with the columns of the model",
-        path.display(),
+fn wrong_count(wanted: &[String], table: &Table) -> String {
+    format!(
+        "it has {} columns ({}), and the model has {} ({}); give a table with the columns of the model",
         table.names.len(),
         listed(&table.names),
         wanted.len(),
         listed(wanted)
-    ))
+    )
 }
 
 /// The values in the code of the model (none if they stay as they are), or the row of a wrong value and the problem.
@@ -120,7 +149,7 @@ fn coded(
         return match present.find_map(|(row, value)| word(value).map(|word| (row, word))) {
             None => Ok(None),
             Some((row, word)) => {
-                Err((row, format!("{} is a word, and the model was learned from numbers in this column", quoted(word))))
+                Err((row, format!("{} is a word, and the model was learned from numbers in this column", shown(word))))
             }
         };
     };
@@ -141,13 +170,21 @@ fn coded(
     Err((
         row,
         format!(
-            "the label {} was not in the data that the model was learned from, which had {}; correct it, or leave it \
-             out with --missing \"{}\"",
-            quoted(&text(value)),
-            listed(known),
-            text(value)
+            "the label {} was not in the data that the model was learned from, which had {}; correct it, or mark it as missing",
+            shown(&text(value)),
+            listed(known)
         ),
     ))
+}
+
+/// A value as the position of a label.
+fn code(value: f64) -> Option<usize> {
+    (value >= 0.0 && value.fract() == 0.0 && value < 1e9).then_some(value as usize)
+}
+
+/// The number of a column that has no name of its own.
+fn default_number(name: &str) -> Option<usize> {
+    name.strip_prefix("column ")?.parse().ok()
 }
 
 /// Whether there is a name that is more than the number of its column.
