@@ -3,6 +3,8 @@
 //! The engine (`src/em/run.rs`) takes the same steps for thousands of rows and causes at a time; `tests/algorithm1.rs` holds the
 //! two against each other. Run it with `cargo run --release -p efmca --example algorithm1`.
 
+#![allow(clippy::print_stdout)]
+
 use efmca::{Background, Em, Init, Model, Result, bars, family::family};
 use ndarray::{Array1, Array2};
 
