@@ -164,7 +164,7 @@ fn the_number_of_causes_is_chosen() {
     let fit = ["fit", "table.csv", "-o", "m.safetensors", "--starts", "3", "--iterations", "30"];
     let shown = succeeds(path, &[&fit, &FAMILIES[..]].concat());
     let line = shown.lines().find(|line| line.starts_with("causes")).unwrap();
-    assert!(line.contains("of 2, 4, 8") && line.contains("hidden values"), "{line}");
+    assert!(line.contains("of 2, 4, 8") && line.contains("held-out values"), "{line}");
     assert!(shown.contains("visits  poisson") && shown.contains("given"), "{shown}");
 }
 

@@ -20,6 +20,10 @@ use crate::model::{Background, Model};
 /// assert!((model.means().row(0).sum() - (5.0 * 10.0 + 20.0)).abs() < 1e-9);
 /// # Ok::<(), efmca::Error>(())
 /// ```
+///
+/// # Errors
+///
+/// [`Error::Setting`] for a grid without pixels, and conventional parameters that the family does not have.
 pub fn model(family: SharedFamily, b: usize, bar: &[f64], dark: &[f64], pi: f64) -> Result<Model> {
     if b == 0 {
         return Err(Error::setting("size", b, "the grid needs one pixel at least"));

@@ -29,7 +29,7 @@ pub enum Error {
         value: f64,
         /// The family of the column.
         family: String,
-        /// What the family allows, in words.
+        /// The values that the family allows, in words.
         support: String,
     },
 
@@ -69,14 +69,14 @@ pub enum Error {
     /// A checkpoint that does not belong to the data or the settings it is resumed with.
     #[error("the run cannot be resumed: {reason}; give what it was started with, or start a new one")]
     Resume {
-        /// What does not fit.
+        /// The setting or the data that does not fit.
         reason: String,
     },
 
     /// The observer ended the work before there was a result.
     #[error("stopped before {what}, so there is no result")]
     Stopped {
-        /// What there would have been.
+        /// The step that was not reached.
         what: String,
     },
 
@@ -114,7 +114,7 @@ pub enum Error {
     /// Two things that should have the same size do not.
     #[error("{what}: expected {expected}, found {found}")]
     Shape {
-        /// What was looked at.
+        /// The thing whose size is wrong.
         what: String,
         /// The size it should have.
         expected: String,
@@ -142,7 +142,7 @@ pub enum Error {
         name: &'static str,
         /// The value it was given.
         value: String,
-        /// What it must be.
+        /// The values that it can have.
         requirement: String,
     },
 
@@ -169,12 +169,12 @@ pub enum Error {
         known: String,
     },
 
-    /// A family whose known parameter is missing, unknown, or out of range.
+    /// A family whose fixed parameter is missing, unknown, or out of range.
     #[error("family `{family}`: {problem}")]
     FamilyParameter {
         /// The family as it was written.
         family: String,
-        /// What is wrong and what to write instead.
+        /// The problem, and what to write instead.
         problem: String,
     },
 
@@ -227,7 +227,7 @@ pub enum Error {
         value: f64,
         /// The family of the noise.
         family: String,
-        /// What the family allows, in words.
+        /// The values that the family allows, in words.
         support: String,
     },
 
@@ -241,7 +241,7 @@ pub enum Error {
     /// A model file or tensor set that does not describe a model.
     #[error("this is not a usable model: {problem}")]
     NotAModel {
-        /// What is missing or contradictory.
+        /// The part that is missing or contradictory.
         problem: String,
     },
 }

@@ -1,4 +1,4 @@
-//! What can be wrong with the settings of a training, alone and with its data.
+//! Checks of the settings of a training, alone and with its data.
 
 use super::training::Training;
 use super::{Em, Init};

@@ -20,7 +20,7 @@ use crate::posterior::{Moments, Sets};
 pub struct Snapshot<'a> {
     /// The model.
     pub model: &'a Model,
-    /// What each iteration found.
+    /// One entry for each iteration.
     pub history: &'a [Iteration],
     /// The sets $\mathcal K^{(n)}$, if posteriors are truncated.
     pub sets: Option<&'a Sets>,
@@ -35,7 +35,7 @@ pub struct Snapshot<'a> {
 pub struct Checkpoint {
     /// The model.
     pub model: Model,
-    /// What each iteration found.
+    /// One entry for each iteration.
     pub history: Vec<Iteration>,
     /// The sets $\mathcal K^{(n)}$, if posteriors are truncated.
     pub sets: Option<Sets>,
@@ -65,7 +65,7 @@ impl Snapshot<'_> {
     }
 }
 
-/// What tells one data set from another: its size, and a hash of all its values and weights.
+/// A fingerprint tells one data set from another: its size, and a hash of all its values and weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fingerprint {
     /// $N$.
@@ -132,6 +132,10 @@ impl Em {
     /// assert_eq!(resumed.model.w(0), whole.model.w(0));
     /// # Ok::<(), efmca::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Resume`] that says which of the data or the settings is not that of the checkpoint, and what [`Em::run`] finds.
     pub fn resume(&self, y: &dyn Data, checkpoint: Checkpoint, observer: &mut Observer<'_>) -> Result<Fit> {
         self.check_resumable(&checkpoint, Fingerprint::of(y))?;
         let training = self.prepare(y)?;

@@ -31,7 +31,7 @@ impl Clusters {
     /// `count` clusters of the rows that count, by k-means on standardised columns; missing values count as average.
     ///
     /// The first centres are drawn as in k-means++: a row with a probability that grows with its squared distance from
-    /// the centres that are there.
+    /// the centres so far.
     pub(super) fn new(data: &dyn Data, rows: &[usize], count: usize, rng: &mut ChaCha8Rng) -> Clusters {
         let most = count.saturating_mul(ROWS_PER_CLUSTER).max(FEWEST_ROWS);
         let some = rows.iter().copied().step_by(rows.len().div_ceil(most).max(1));
@@ -48,7 +48,7 @@ impl Clusters {
     }
 
     /// The mean statistics of each cluster, with one row of average data in each, so that no entry is on the edge of its
-    /// domain; `row` gives the statistics of a row and which columns are there.
+    /// domain; `row` gives the statistics of a row and which columns are present.
     pub(super) fn statistics(
         &self,
         count: usize,

@@ -10,8 +10,7 @@ use crate::model::Statistics;
 
 /// The different rows of a data set in the order in which they first appear, each with the weight of all rows that are equal to it.
 ///
-/// What is drawn from them does not depend on whether a row is repeated or weighs more, so that neither does the start of a
-/// training.
+/// A draw from them does not depend on whether a row is repeated or weighs more, and so neither does the start of a training.
 #[derive(Debug)]
 pub(super) struct DistinctRows {
     /// The number of each in the data.

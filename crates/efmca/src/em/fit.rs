@@ -17,7 +17,7 @@ pub struct Iteration {
     pub revived: usize,
     /// Spare causes that were taken away after the M-step.
     pub removed: usize,
-    /// What the E-step of truncated posteriors did.
+    /// The work of the E-step, if posteriors are truncated.
     pub effort: Effort,
 }
 

@@ -30,10 +30,10 @@ pub enum Init {
     /// Each cause from a cluster of similar rows (k-means on standardised columns), as in the paper's runs on natural images
     /// (appendix C.2).
     Clusters {
-        /// What families with a spread of their own start with, in standard deviations of all data (the paper's: 1).
+        /// The first spread of families that have one of their own, in standard deviations of all data (the paper's: 1).
         spread: f64,
     },
-    /// The parameters of a model that is there already: all of them, its priors and its background too, whatever else
+    /// The parameters of a model that exists already: all of them, its priors and its background too, whatever else
     /// is set about the start.
     Model(Box<Model>),
     /// The posteriors of a model of the same data that may have other families: they make the first parameters, as those of

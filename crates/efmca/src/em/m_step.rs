@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::model::{Columns, Model, Tables};
 use crate::posterior::Moments;
 
-/// What the M-step does in one iteration.
+/// The M-step of one iteration.
 #[derive(Debug, Clone)]
 pub(super) struct MStep<'a> {
     /// $\kappa$: this many rows of average data are added to every entry.

@@ -62,7 +62,7 @@ impl MStep<'_> {
         let mut pools: Vec<Pool> = Vec::with_capacity(order.len());
         for &h in order {
             if h == model.h() && !model.background_learned {
-                // what is given is no part of any pool: whoever would fall below it stays beside it, and the rest own nothing
+                // what is given is no part of any pool: a cause that would fall below it stays beside it, and the rest own nothing
                 let given = &model.profile(h)[span.clone()];
                 let below = |pool: &&mut Pool| pool.strength < strength(given);
                 pools.iter_mut().filter(below).for_each(|pool| pool.w = given.to_vec());

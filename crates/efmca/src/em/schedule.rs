@@ -67,7 +67,7 @@ impl Schedule {
 /// Which parameters are held where they are, as a span of iterations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hold {
-    /// What is held.
+    /// The parameter that is held.
     pub what: Held,
     /// First iteration in which it is held.
     pub from: usize,

@@ -113,7 +113,7 @@ impl Em {
         self
     }
 
-    /// What is there when no cause is (default: learned).
+    /// The profile that shows where no cause is active (default: learned).
     #[must_use]
     pub fn background(mut self, background: Background) -> Em {
         self.background = background;
@@ -248,7 +248,7 @@ impl Em {
     /// After two fifths of the iterations half of the spare causes go, and half of the rest after every second one from
     /// there on. What the bound loses without a cause is taken from the states of $\mathcal K^{(n)}$ without it, after
     /// every other cause was tried in its place; with exact posteriors it is computed. As many spare causes as causes
-    /// find all of 20 to 60 bars from one start (`experiments/results/large-bars.md`). A model that is there already
+    /// find all of 20 to 60 bars from one start (`experiments/results/large-bars.md`). A model that exists already
     /// ([`Init::Model`]) must have the spare causes too: that is how it is made smaller.
     ///
     /// ```

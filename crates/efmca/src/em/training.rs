@@ -53,7 +53,7 @@ impl Training {
         }
     }
 
-    /// $\vec T$ of a row, and which columns are there.
+    /// $\vec T$ of a row, and which columns are present.
     pub(super) fn row(&self, n: usize) -> (Vec<f64>, Vec<bool>) {
         match self {
             Training::Exact(statistics) => statistics.row(n),

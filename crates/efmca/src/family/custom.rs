@@ -72,7 +72,7 @@ use crate::dual::Dual;
 pub use crate::dual::Real;
 pub use crate::special::ln_gamma;
 
-/// What only you can know of your family, with $L$ sufficient statistics.
+/// The parts of a family that only you know, with $L$ sufficient statistics.
 pub trait Definition<const L: usize>: Debug + Send + Sync {
     /// A name for messages and model files.
     fn name(&self) -> String;
@@ -92,7 +92,7 @@ pub trait Definition<const L: usize>: Debug + Send + Sync {
     fn mean(&self, _eta: &[f64; L]) -> Option<f64> {
         None
     }
-    /// What decides which cause wins, if not the mean.
+    /// The dominance, which decides which cause wins, if it is not the mean.
     fn dominance(&self, _eta: &[f64; L]) -> Option<f64> {
         None
     }

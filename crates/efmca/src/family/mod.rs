@@ -152,7 +152,7 @@ pub trait Family: Debug + Send + Sync {
         y
     }
 
-    /// What decides which cause wins: $M_{dh} = F(\vec w)$ unless the mean does not move or has no order.
+    /// The dominance, which decides which cause wins: $M_{dh} = F(\vec w)$ unless the mean does not move or has no order.
     fn dominance(&self, w: &[f64]) -> f64 {
         self.f(w)
     }
@@ -226,6 +226,10 @@ pub trait Family: Debug + Send + Sync {
 }
 
 /// Whether `y` is in the support of `family`; `row` and `column` go into the error.
+///
+/// # Errors
+///
+/// [`Error::OutsideSupport`] with `row` and `column`, which are the caller's.
 pub fn check(family: &dyn Family, y: f64, row: usize, column: usize) -> Result<()> {
     let support = family.support();
     if support.contains(y) {
@@ -236,6 +240,10 @@ pub fn check(family: &dyn Family, y: f64, row: usize, column: usize) -> Result<(
 
 /// $\vec\Phi(\vec w)$, or an error if `w` is not in its domain or so near its edge that $\vec\eta$ cannot be written as
 /// f64.
+///
+/// # Errors
+///
+/// [`Error::OutsideDomain`] if no member of the family has these mean parameters.
 pub fn checked_phi(family: &dyn Family, w: &[f64]) -> Result<Vec<f64>> {
     check_mean_parameters(family, w)?;
     let mut eta = vec![0.0; family.l()];
@@ -246,12 +254,20 @@ pub fn checked_phi(family: &dyn Family, w: &[f64]) -> Result<Vec<f64>> {
 }
 
 /// $A(\vec\eta)$, or an error if `eta` is not a natural parameter.
+///
+/// # Errors
+///
+/// [`Error::OutsideDomain`] if these are not natural parameters of the family.
 pub fn checked_a(family: &dyn Family, eta: &[f64]) -> Result<f64> {
     check_natural_parameters(family, eta)?;
     Ok(family.a(eta))
 }
 
 /// Natural parameters from the values people use, in the order of [`Family::parameters`].
+///
+/// # Errors
+///
+/// [`Error::FamilyParameter`] for a wrong number of parameters or one that is out of its range.
 pub fn from_conventional(family: &dyn Family, values: &[f64]) -> Result<Vec<f64>> {
     let parameters = family.parameters();
     if values.len() != parameters.len() {
@@ -285,6 +301,10 @@ pub fn from_conventional(family: &dyn Family, values: &[f64]) -> Result<Vec<f64>
 }
 
 /// Whether `w` has length $L$ and lies in the family's mean domain.
+///
+/// # Errors
+///
+/// [`Error::OutsideDomain`] if no member of the family has these mean parameters.
 pub fn check_mean_parameters(family: &dyn Family, w: &[f64]) -> Result<()> {
     if w.len() != family.l() {
         return Err(Error::shape(format!("mean parameters of `{}`", family.spec()), family.l(), w.len()));
@@ -301,6 +321,10 @@ pub fn check_mean_parameters(family: &dyn Family, w: &[f64]) -> Result<()> {
 }
 
 /// Whether `eta` has length $L$ and $A(\vec\eta) < \infty$.
+///
+/// # Errors
+///
+/// [`Error::OutsideDomain`] if these are not natural parameters of the family.
 pub fn check_natural_parameters(family: &dyn Family, eta: &[f64]) -> Result<()> {
     if eta.len() != family.l() {
         return Err(Error::shape(format!("natural parameters of `{}`", family.spec()), family.l(), eta.len()));

@@ -15,7 +15,7 @@ pub struct Entry {
     pub name: &'static str,
     /// Other names it answers to.
     pub aliases: &'static [&'static str],
-    /// What it is for, in a line.
+    /// Its use, in a line.
     pub summary: &'static str,
     /// The fixed parameters that may follow the name.
     pub fixed: &'static [FixedParameter],
@@ -28,7 +28,7 @@ pub struct Entry {
 pub struct FixedParameter {
     /// Its name before the equals sign.
     pub key: &'static str,
-    /// What it means.
+    /// Its meaning.
     pub meaning: &'static str,
     /// Whether the family needs it.
     pub required: bool,
@@ -126,6 +126,10 @@ pub fn entries() -> &'static [Entry] {
 /// assert!(family("poison").unwrap_err().to_string().contains("did you mean `poisson`?"));
 /// # Ok::<(), efmca::Error>(())
 /// ```
+///
+/// # Errors
+///
+/// [`Error::UnknownFamily`](crate::Error::UnknownFamily), with the nearest name there is, and [`Error::FamilyParameter`](crate::Error::FamilyParameter).
 pub fn family(spec: &str) -> Result<SharedFamily> {
     let spec = spec.trim();
     let (name, rest) = spec.split_once(':').unwrap_or((spec, ""));
@@ -140,6 +144,10 @@ pub fn family(spec: &str) -> Result<SharedFamily> {
 }
 
 /// The line of the registry that a specification belongs to.
+///
+/// # Errors
+///
+/// [`Error::UnknownFamily`](crate::Error::UnknownFamily), with the nearest name there is.
 pub fn entry(spec: &str) -> Result<&'static Entry> {
     let name = normalised(spec.split(':').next().unwrap_or_default());
     let name = if name.starts_with("hurdle-") { "hurdle" } else { &name };

@@ -18,6 +18,10 @@ pub struct Columns {
 
 impl Columns {
     /// One family for each column.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::EmptyData`] if there is no column.
     pub fn new(families: Vec<SharedFamily>) -> Result<Columns> {
         if families.is_empty() {
             return Err(Error::EmptyData { rows: 0, columns: 0 });
@@ -33,6 +37,10 @@ impl Columns {
     }
 
     /// The same family in `d` columns.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::EmptyData`] if there is no column.
     pub fn same(family: SharedFamily, d: usize) -> Result<Columns> {
         Columns::new(vec![family; d])
     }

@@ -1,10 +1,10 @@
-//! What a set of causes makes together.
+//! Several causes together.
 
 use ndarray::Array2;
 
 use super::{Model, Tables};
 
-/// What a set of causes makes of the observables together: the paper's $\bar W$, and who gave each.
+/// The observables under a set of active causes: the paper's $\bar W$, and the winner of each.
 #[derive(Debug, Clone)]
 pub struct Combined {
     /// For each observable the cause that wins; $H$ is the background.
@@ -16,7 +16,7 @@ pub struct Combined {
 }
 
 impl Model {
-    /// What the background and the causes in `active` make together; with a smooth maximum, what its limit does.
+    /// The observables under the background and the causes in `active`; for a smooth maximum, those of its limit.
     pub fn combined(&self, active: &[usize]) -> Combined {
         let winners = Tables::new(self).winners;
         let active = || active.iter().copied().filter(|h| *h < self.h());

@@ -74,12 +74,20 @@ pub struct Geometry {
 
 impl Patches {
     /// The patches of `patch` (rows, columns) pixels of `image`, NaN where a pixel is missing.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::EmptyData`] for an image without pixels, [`Error::Shape`] if the patch does not fit into it.
     pub fn new(image: Array2<f64>, patch: (usize, usize)) -> Result<Patches> {
         let stack = image.view().insert_axis(Axis(0)).insert_axis(Axis(3));
         Patches::of_stack(stack, patch)
     }
 
     /// The patches of all pages of a stack (pages, rows, columns, channels), with all channels in each patch.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::EmptyData`] for a stack without pixels, [`Error::Shape`] if the patch does not fit into a page.
     pub fn of_stack(stack: ArrayView4<'_, f64>, patch: (usize, usize)) -> Result<Patches> {
         let (pages, rows, columns, channels) = stack.dim();
         if stack.is_empty() {

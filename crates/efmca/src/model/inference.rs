@@ -33,7 +33,7 @@ impl Inference {
         Inference::Truncated { states, e_steps: E_STEPS }
     }
 
-    /// What suits a model with `h` causes of which nothing else is known.
+    /// The way that suits a model with `h` causes of which nothing else is known.
     pub(super) fn suitable(h: usize) -> Inference {
         if h <= LARGEST_EXACT_H { Inference::Exact } else { Inference::truncated(STATES) }
     }

@@ -40,7 +40,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::family::{SharedFamily, check_mean_parameters};
 
-/// What is there when no cause is: a profile that is always on and takes part in the maximum.
+/// The profile that shows where no cause is active. It is always on and takes part in the maximum.
 ///
 /// The state in which no cause is active needs a distribution too, and an argmax over nothing does not give one. With
 /// a profile weaker than every cause, the background shows in the empty state only.
@@ -83,6 +83,11 @@ impl Model {
     /// A model with one family in all columns.
     ///
     /// `pi` has length $H$; `w` holds the $L$ dictionaries, each $H \times D$.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Shape`] if the sizes do not fit together, [`Error::Setting`] for priors that are no probabilities, and
+    /// [`Error::OutsideDomain`] for entries that are no mean parameters of the family.
     pub fn new(family: SharedFamily, pi: Array1<f64>, w: Vec<Array2<f64>>, background: Background) -> Result<Model> {
         if w.len() != family.l() {
             return Err(Error::shape(format!("dictionaries for `{}`", family.spec()), family.l(), w.len()));
@@ -97,6 +102,10 @@ impl Model {
     }
 
     /// A model with a family for each column; `w` is $H \times K$ in the order of [`Columns::span`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Model::new`].
     pub fn from_parts(columns: Columns, pi: Array1<f64>, w: Array2<f64>, background: Background) -> Result<Model> {
         let h = pi.len();
         if h == 0 {
@@ -131,6 +140,10 @@ impl Model {
     }
 
     /// The same model with another superposition rule.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Setting`] if the exponent of a smooth maximum is not positive.
     pub fn with_superposition(mut self, superposition: Superposition) -> Result<Model> {
         if let Some(rho) = superposition.rho()
             && !(rho > 0.0 && rho.is_finite())
@@ -215,6 +228,10 @@ impl Model {
     }
 
     /// The same model with its `h` most active causes only, in the order in which they were.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Setting`] if the model does not have that many causes.
     pub fn most_active(&self, h: usize) -> Result<Model> {
         if h == 0 || h > self.h() {
             return Err(Error::setting("causes to keep", h, format!("the model has {} causes", self.h())));

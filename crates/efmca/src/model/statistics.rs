@@ -11,9 +11,9 @@ pub struct Statistics {
     pub(crate) columns: Columns,
     /// $N \times K$: $T_l(y_d^{(n)})$, zero where $y$ is missing.
     pub(crate) t: Array2<f64>,
-    /// $N \times D$: one where $y$ is there, zero where it is missing; `None` if nothing is missing.
+    /// $N \times D$: one where $y$ is present, zero where it is missing; `None` if nothing is missing.
     pub(crate) present: Option<Array2<f64>>,
-    /// $\sum_d \log h(y_d^{(n)})$ over the values that are there.
+    /// $\sum_d \log h(y_d^{(n)})$ over the values that are present.
     pub(crate) log_h: Array1<f64>,
     /// A weight for each row; one unless given.
     pub(crate) weights: Array1<f64>,
@@ -38,14 +38,14 @@ impl Statistics {
         let reader = RowReader::new(columns, y)?;
         let mut t = Array2::zeros((rows, columns.k()));
         let mut log_h = Array1::zeros(rows);
-        let mut there = vec![true; columns.d()];
+        let mut here = vec![true; columns.d()];
         let mut present = Array2::ones((rows, columns.d()));
         let mut missing = false;
         for (n, row) in chosen.iter().enumerate() {
             if let Some(t_row) = t.row_mut(n).as_slice_mut() {
-                log_h[n] = reader.read(*row, t_row, &mut there)?;
+                log_h[n] = reader.read(*row, t_row, &mut here)?;
             }
-            for (d, _) in there.iter().enumerate().filter(|(_, there)| !**there) {
+            for (d, _) in here.iter().enumerate().filter(|(_, here)| !**here) {
                 present[[n, d]] = 0.0;
                 missing = true;
             }
@@ -73,7 +73,7 @@ impl Statistics {
         Ok(())
     }
 
-    /// The weight of the rows in which column `d` is there.
+    /// The weight of the rows in which column `d` is present.
     fn count(&self, d: usize) -> f64 {
         self.present.as_ref().map_or(self.total_weight(), |present| present.column(d).dot(&self.weights))
     }
@@ -88,10 +88,10 @@ impl Statistics {
         self.weights.sum()
     }
 
-    /// $\vec T$ of a row, and which columns are there.
+    /// $\vec T$ of a row, and which columns are present.
     pub(crate) fn row(&self, n: usize) -> (Vec<f64>, Vec<bool>) {
-        let there = |d: usize| self.present.as_ref().is_none_or(|present| present[[n, d]] > 0.0);
-        (self.t.row(n).to_vec(), (0..self.columns.d()).map(there).collect())
+        let present = |d: usize| self.present.as_ref().is_none_or(|present| present[[n, d]] > 0.0);
+        (self.t.row(n).to_vec(), (0..self.columns.d()).map(present).collect())
     }
 
     /// The rows that count.
@@ -104,7 +104,7 @@ impl Statistics {
         self.total_weight() / self.n() as f64
     }
 
-    /// The weighted mean of $T$ over the values that are there, for each of the $K$ statistics: the M-step of a model
+    /// The weighted mean of $T$ over the values that are present, for each of the $K$ statistics: the M-step of a model
     /// with a single cause. It lies inside every family's mean domain or is moved there.
     pub fn column_means(&self) -> Array1<f64> {
         let mut means = self.t.t().dot(&self.weights);

@@ -1,4 +1,4 @@
-//! What the active causes make of a column together: $\mathcal A_{dh}$ and $\bar W_d$.
+//! Superposition: a column under all active causes, $\mathcal A_{dh}$ and $\bar W_d$.
 
 use ndarray::Array2;
 

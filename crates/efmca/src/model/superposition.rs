@@ -51,7 +51,7 @@ impl TryFrom<String> for Superposition {
 }
 
 impl Superposition {
-    /// What is compared: the dominance or its magnitude.
+    /// The number that is compared: the dominance or its magnitude.
     pub(crate) fn strength(self, dominance: f64) -> f64 {
         match self {
             Superposition::Max | Superposition::Smooth { .. } => dominance,

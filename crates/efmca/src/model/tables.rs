@@ -1,4 +1,4 @@
-//! What the E-step needs of a model, with the families taken out.
+//! Tables of a model for the E-step, with the families taken out.
 
 use ndarray::{Array1, Array2};
 

@@ -55,11 +55,19 @@ impl Model {
     }
 
     /// Puts a model together again. Families are found by name; see [`Model::from_tensors_with`] for your own.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotAModel`] that says what is missing or contradictory.
     pub fn from_tensors(tensors: &[Tensor], metadata: &str) -> Result<Model> {
         Model::from_tensors_with(tensors, metadata, family)
     }
 
     /// The same with `find` in place of the registry.
+    ///
+    /// # Errors
+    ///
+    /// As [`Model::from_tensors`], and the errors of `find`.
     pub fn from_tensors_with(
         tensors: &[Tensor],
         metadata: &str,

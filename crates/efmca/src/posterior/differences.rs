@@ -38,7 +38,7 @@ struct Change {
 const LARGEST_TERM: f64 = 1e5;
 
 impl Differences {
-    /// With `masked`, the rows $K, K+1, \ldots$ of a block tell which values are there, and each takes its own share of
+    /// With `masked`, the rows $K, K+1, \ldots$ of a block tell which values are present, and each takes its own share of
     /// $-A$; without, $-\sum_d A$ is one number.
     ///
     /// `largest` is the largest magnitude of each statistic, from which the size of the terms follows; without it every

@@ -25,7 +25,7 @@ const MOST_ENTRIES: usize = 1 << 26;
 #[derive(Debug, Clone)]
 pub struct StateSums {
     /// For each state: the $K$ sums $\sum_n q^{(n)}(\vec s) T_l(y_d^{(n)})$, then $\sum_n q^{(n)}(\vec s)$, then, if
-    /// values are missing, the same over the rows in which column $d$ is there, $D$ of them. All rows are weighted.
+    /// values are missing, the same over the rows in which column $d$ is present, $D$ of them. All rows are weighted.
     sums: Vec<f64>,
     /// The length of a line of sums: all of the above, rounded up for the kernel.
     width: usize,
@@ -60,7 +60,7 @@ impl StateSums {
         self.sums[state * self.width + k]
     }
 
-    /// $\sum_n q^{(n)}(\vec s)$ over the rows in which column `d` is there.
+    /// $\sum_n q^{(n)}(\vec s)$ over the rows in which column `d` is present.
     pub fn present(&self, state: usize, d: usize) -> f64 {
         self.sums[state * self.width + if self.masked { self.k + 1 + d } else { self.k }]
     }
@@ -296,8 +296,8 @@ impl Block {
                 self.statistics[i * LANES + lane] = *t;
             }
             for column in 0..if masked { d } else { 0 } {
-                let there = data.present.as_ref().map_or(1.0, |present| present[[n, column]]);
-                self.statistics[(k + column) * LANES + lane] = there;
+                let present = data.present.as_ref().map_or(1.0, |present| present[[n, column]]);
+                self.statistics[(k + column) * LANES + lane] = present;
             }
         }
         let mut max = differences.log_joints(&self.statistics, &mut self.q);

@@ -9,7 +9,7 @@ use crate::model::{Columns, Tables};
 /// The rows are the $H$ causes and, last, the background.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Moments {
-    /// $(H+1) \times D$: $\sum_n \mathbb E_{q^{(n)}}\lbrack \mathcal A_{dh}(\vec s, \Theta)\rbrack $ over the values that are there.
+    /// $(H+1) \times D$: $\sum_n \mathbb E_{q^{(n)}}\lbrack \mathcal A_{dh}(\vec s, \Theta)\rbrack $ over the values that are present.
     pub assigned: Array2<f64>,
     /// $(H+1) \times K$: $\sum_n \mathbb E_{q^{(n)}}\lbrack \mathcal A_{dh}(\vec s, \Theta)\rbrack  T_l(y_d^{(n)})$.
     pub sums: Array2<f64>,

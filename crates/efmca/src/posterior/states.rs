@@ -108,9 +108,9 @@ impl States {
             }
             let line = sums.line(state);
             for (column, _, span) in columns.iter() {
-                let there = sums.present(state, column);
+                let present = sums.present(state, column);
                 let mut give = |h: usize, share: f64| {
-                    assigned[h * d + column] += share * there;
+                    assigned[h * d + column] += share * present;
                     for (to, t) in totals[h * k..][span.clone()].iter_mut().zip(&line[span.clone()]) {
                         *to += share * t;
                     }

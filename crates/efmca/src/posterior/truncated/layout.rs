@@ -125,7 +125,7 @@ impl<F: Float, R: Rank> Layout<F, R> {
         term
     }
 
-    /// What all states have in common in this row: the log-term of the reference.
+    /// The term that all states have in common in this row: the log-term of the reference.
     #[inline(always)]
     pub(crate) fn common(&self, row: &Row<F>) -> f64 {
         let (eta, a) = (&self.reference.0, &self.reference.1);

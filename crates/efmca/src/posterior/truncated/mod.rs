@@ -119,13 +119,13 @@ impl Observed {
         both!(self, data => data.check_learnable())
     }
 
-    /// $\vec T$ of a row, and which columns are there.
+    /// $\vec T$ of a row, and which columns are present.
     pub(crate) fn statistics(&self, n: usize) -> (Vec<f64>, Vec<bool>) {
         both!(self, data => data.statistics(n))
     }
 }
 
-/// What an E-step did.
+/// The work of an E-step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Effort {
     /// Log-joints that were evaluated.

@@ -301,7 +301,7 @@ impl<F: Float> Observations<F> {
         self.any_missing
     }
 
-    /// $\vec T$ of row `n`, $K$ values, zero where missing, and which columns are there.
+    /// $\vec T$ of row `n`, $K$ values, zero where missing, and which columns are present.
     pub(crate) fn statistics(&self, n: usize) -> (Vec<f64>, Vec<bool>) {
         let mut row = Row::new(&self.columns);
         self.load(n, &mut row);

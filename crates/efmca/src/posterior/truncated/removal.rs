@@ -100,7 +100,7 @@ impl<'a> Truncated<'a> {
 }
 
 impl Compared<'_> {
-    /// What the bound loses without each cause, where those of `spared` are gone already.
+    /// The loss of the bound without each cause, where those of `spared` are gone already.
     fn losses(&self, spared: &[u64]) -> Vec<f64> {
         let (n, h) = (self.sets.n(), self.sets.h());
         let chunks: Vec<Vec<f64>> = (0..n.div_ceil(CHUNK))

@@ -21,7 +21,7 @@ use crate::error::{Error, Result};
 /// Rows whose sets are filled one after the other.
 const FILLED_TOGETHER: usize = 256;
 
-/// What is to be done for all rows.
+/// The task for all rows.
 pub(super) struct Task<'a, F, R> {
     pub(super) data: &'a Observations<F>,
     pub(super) layout: &'a Layout<F, R>,
@@ -41,18 +41,18 @@ pub(super) struct Task<'a, F, R> {
     pub(super) iteration: u64,
 }
 
-/// What a chunk of rows writes to: its part of everything that is kept for each row.
+/// The output of a chunk of rows: its part of everything that is kept for each row.
 pub(super) struct Kept<'a, F> {
     pub(super) sets: &'a mut [u64],
     /// $\mathcal F$ of each row.
     pub(super) bounds: &'a mut [f64],
     /// $q$ of each state; empty if nobody asks for it.
     pub(super) q: &'a mut [f64],
-    /// What the states that are in stars give to the M-step.
+    /// Contributions of states in stars to the M-step.
     pub(super) given: &'a mut [Given<F>],
 }
 
-/// What is asked of the rows.
+/// The job that rows are gone through for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Job {
     /// The whole E-step.

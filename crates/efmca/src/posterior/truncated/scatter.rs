@@ -9,7 +9,7 @@ pub(super) struct ColumnMeans {
     pub(super) weight: Vec<f64>,
 }
 
-/// Weighted means of the statistics over the values that are there.
+/// Weighted means of the statistics over the values that are present.
 pub(super) struct Means {
     sums: Vec<f64>,
     weight: Vec<f64>,

@@ -1,4 +1,4 @@
-//! What is known of the present row: its states and their log-joints, what is proposed, and what comes of it.
+//! The present row: its states and their log-joints, what is proposed, and what comes of it.
 
 use std::ops::Range;
 

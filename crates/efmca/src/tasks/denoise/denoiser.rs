@@ -11,6 +11,7 @@ use crate::error::{Error, Result};
 use crate::family::FamilySpec;
 use crate::model::Model;
 use crate::tasks::Causes;
+use crate::tasks::watch::Watch;
 
 /// Settings for cleaning an image with nothing but itself. Everything has a default but the family of the noise.
 ///
@@ -106,7 +107,8 @@ impl Denoiser {
         self
     }
 
-    /// $H$, the number of causes of every model (default: numbers that suit the image and the patches).
+    /// $H$, the number of causes of every model (default: [`Causes::Suitable`], here a number for each model that suits the signal and
+    /// the noise of the image and the number of patches).
     #[must_use]
     pub fn causes(mut self, causes: impl Into<Causes>) -> Denoiser {
         self.causes = causes.into();
@@ -230,13 +232,9 @@ impl Denoiser {
         let learned_from = selected.as_ref().map_or(noisy, |selected| selected.view());
         check_learnable(learned_from)?;
 
-        let mut stopped = false;
-        let plan = self.plan(&family, learned_from, &mut |progress| {
-            let flow = observer(progress);
-            stopped |= flow.is_break();
-            flow
-        })?;
-        if stopped {
+        let mut watch = Watch::new(observer);
+        let plan = self.plan(&family, learned_from, &mut |progress| watch.see(progress))?;
+        if watch.stopped() {
             return Err(Error::Stopped { what: "a model was learned".into() });
         }
         let total = plan.iter().map(|member| member.iterations).sum();
@@ -244,13 +242,11 @@ impl Denoiser {
         let mut before = 0;
         for (number, settings) in plan.iter().enumerate() {
             let stage = format!("model {} of {}", number + 1, plan.len());
-            let mut watch = |progress: &Progress<'_>| {
+            let mut see = |progress: &Progress<'_>| {
                 let (done, training) = (before + progress.done, progress.training);
-                let flow = observer(&Progress { stage: &stage, done, total, training });
-                stopped |= flow.is_break();
-                flow
+                watch.see(&Progress { stage: &stage, done, total, training })
             };
-            let (mut member, states) = settings.train(&family, learned_from, &mut watch)?;
+            let (mut member, states) = settings.train(&family, learned_from, &mut see)?;
             let estimate = settings.estimate(noisy, &member.model, states)?;
             if self.member_estimates {
                 member.estimate = Some(estimate.clone());
@@ -258,7 +254,7 @@ impl Denoiser {
             members.push(member);
             estimates.push(estimate);
             before += settings.iterations;
-            if stopped {
+            if watch.stopped() {
                 break;
             }
         }

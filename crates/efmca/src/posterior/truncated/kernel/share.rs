@@ -2,7 +2,7 @@
 
 use super::{Float, LANES, Rank, add, blend, groups, groups_mut, mask_terms, masks};
 
-/// What a state owns of each column.
+/// The part of each column that a state owns.
 pub(in crate::posterior::truncated) struct Share<'a, F> {
     /// In each column by itself; nothing if it is the same in all of them.
     pub(in crate::posterior::truncated) own: Option<&'a [F]>,

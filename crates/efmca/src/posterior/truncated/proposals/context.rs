@@ -3,7 +3,7 @@
 use crate::posterior::truncated::bits;
 use crate::posterior::truncated::state::State;
 
-/// What is known about a row when states are proposed for it.
+/// The row that states are proposed for.
 #[derive(Debug)]
 pub struct RowContext<'a> {
     pub(crate) h: usize,

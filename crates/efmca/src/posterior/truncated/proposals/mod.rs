@@ -29,7 +29,7 @@ pub trait Propose: Debug + Send + Sync {
     /// Proposes states for one row.
     fn propose(&self, row: &RowContext<'_>, random: &mut Random, proposed: &mut Proposed);
 
-    /// What it is called with its settings, such as `one-flips:parents=1`. A run can be resumed with proposals that have the same
+    /// Its name with its settings, such as `one-flips:parents=1`. A run can be resumed with proposals that have the same
     /// specifications as those it was started with.
     fn spec(&self) -> String {
         format!("{self:?}")

@@ -1,4 +1,4 @@
-//! What rows in stars give to the M-step.
+//! Contributions of rows in stars to the M-step.
 
 use std::ops::Range;
 
@@ -76,7 +76,7 @@ impl<F, R> Clone for Source<'_, F, R> {
 impl<F, R> Copy for Source<'_, F, R> {}
 
 impl<'a, F: Float, R: Rank> Source<'a, F, R> {
-    /// What a row gives.
+    /// The contribution of a row.
     fn of_row(self, row: u32) -> &'a [Given<F>] {
         &self.given[row as usize * self.task.s..][..self.task.s]
     }

@@ -31,7 +31,7 @@ const TOGETHER: usize = 384;
 /// Marks a row that is in no star.
 const NONE: u32 = u32::MAX;
 
-/// What a state of a row gives to the M-step, and its posterior probability. The state is number $H$ for the first state,
+/// The contribution of a state of a row to the M-step, and its posterior probability. The state is number $H$ for the first state,
 /// $h$ for its flip of cause $h$, and $H + 1 + i$ for state $i$ of the row.
 pub(super) type Given<F> = (u32, F);
 /// Marks the end of a row's list.
