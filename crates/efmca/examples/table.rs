@@ -9,12 +9,13 @@ use efmca::tasks::table::{FamilyOrigin, LearnedTable, TableLearner};
 use efmca::{Background, Model, Result, family::family};
 use ndarray::{Array2, array};
 
-/// Days in a café: guests, orders of ice cream, whether the terrace was open, rainfall. Two causes: a weekend, and rain.
+/// Days in a café: guests, orders of ice cream, whether the terrace was open, rainfall. There are two causes: a weekend, and
+/// rain, which brings people inside.
 fn days() -> Result<Array2<f64>> {
     let families = ["poisson", "poisson", "bernoulli", "exponential"];
     let columns = Columns::new(families.into_iter().map(family).collect::<Result<_>>()?)?;
-    let weekend_and_rain = array![[60.0, 25.0, 0.9, 0.3], [20.0, 3.0, 0.05, 8.0]];
-    let usual = Background::Fixed(vec![25.0, 5.0, 0.3, 0.2]);
+    let weekend_and_rain = array![[60.0, 25.0, 0.9, 1.0], [25.0, 4.0, 0.1, 12.0]];
+    let usual = Background::Fixed(vec![10.0, 3.0, 0.1, 1.0]);
     let mut table = Model::from_parts(columns, array![0.3, 0.4], weekend_and_rain, usual)?.sample(1500, 7).y;
     table[[3, 1]] = f64::NAN; // a missing value is left out of all sums
     Ok(table)

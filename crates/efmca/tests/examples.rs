@@ -16,7 +16,7 @@ example!(own_proposal, "../examples/own_proposal.rs");
 example!(resume, "../examples/resume.rs");
 example!(table, "../examples/table.rs");
 
-use efmca::bars;
+use efmca::{StopReason, bars};
 
 #[test]
 fn bars_are_found() {
@@ -51,6 +51,8 @@ fn tastes_are_learned_with_an_own_family() {
 #[test]
 fn a_resumed_training_ends_with_the_same_bits() {
     let runs = resume::train().unwrap();
+    assert_eq!((runs.interrupted.stop, runs.interrupted.history.len()), (StopReason::Interrupted, 4));
+    assert_ne!(runs.interrupted.bound, runs.uninterrupted.bound);
     assert_eq!(runs.resumed.model.w_flat(), runs.uninterrupted.model.w_flat());
     assert_eq!(runs.resumed.bound.to_bits(), runs.uninterrupted.bound.to_bits());
     assert_eq!(runs.resumed.history.len(), 12);
