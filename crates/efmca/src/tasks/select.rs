@@ -1,5 +1,7 @@
 //! How many causes? As many as predict held-out entries best, and no more than that.
 
+use serde::{Deserialize, Serialize};
+
 use super::causes::worth_trying;
 use super::held_out::{Comparison, Scores, Split, ties};
 pub use super::held_out::{Difference, Source};
@@ -19,7 +21,7 @@ use crate::model::Model;
 /// assert_eq!(choice.best().h, 6);
 /// # Ok::<(), efmca::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CauseSearch {
     families: Vec<FamilySpec>,
     causes: Vec<usize>,

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use ndarray::{Array4, ArrayView4};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
 
 use super::quality::psnr;
 use crate::error::{Error, Result};
@@ -26,7 +27,7 @@ const REMEMBERED: usize = 1 << 16;
 /// assert_eq!(dim.noisy[[0, 0, 3, 0]], 0.0); // no photons where it is dark
 /// # Ok::<(), efmca::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Corruption {
     family: FamilySpec,
     peak: Option<f64>,

@@ -1,6 +1,7 @@
 //! The complete method: several models learned from an image, each used where it is best.
 
 use ndarray::{ArrayView4, Axis};
+use serde::{Deserialize, Serialize};
 
 use super::image::{check_fits, check_learnable, check_pixels};
 use super::merge::Estimate;
@@ -31,7 +32,7 @@ use crate::tasks::watch::Watch;
 ///
 /// Missing pixels are NaN in `noisy`, and are filled in. A model that was learned before cleans another image with
 /// [`PatchDenoiser::apply`].
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Denoiser {
     pub(super) family: FamilySpec,
     pub(super) quality: Quality,

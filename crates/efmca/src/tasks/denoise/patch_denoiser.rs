@@ -1,6 +1,7 @@
 //! One model of patches of one size: the settings of a member.
 
 use ndarray::ArrayView4;
+use serde::{Deserialize, Serialize};
 
 use super::image::{check_fits, check_learnable, check_pixels};
 use crate::error::{Error, Result};
@@ -19,7 +20,7 @@ const SMALLEST_WINDOW: f64 = 0.05;
 /// for experiments.
 ///
 /// Each setting can be read as a field and set by the method of the same name.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct PatchDenoiser {
     /// The noise.

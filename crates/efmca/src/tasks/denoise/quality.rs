@@ -1,5 +1,6 @@
 //! How much time denoising takes, and the models that are learned in it.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
@@ -14,7 +15,8 @@ use crate::error::{Error, Result};
 /// assert_eq!(Quality::default().to_string(), "balanced");
 /// # Ok::<(), efmca::Error>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Quality {
     /// One model: ten seconds for 256 x 256 pixels.
     Fast,

@@ -1,5 +1,7 @@
 //! The settings of all trainings whose predictions are compared.
 
+use serde::{Deserialize, Serialize};
+
 use super::{Source, Split};
 use crate::em::Em;
 use crate::error::{Error, Result};
@@ -21,7 +23,7 @@ const TRUNCATED_ABOVE: usize = 1 << 27;
 const STATES: usize = 16;
 
 /// Settings that all comparisons by held-out entries share.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Comparison {
     /// The share of the entries that is held out.
     pub(crate) share: f64,

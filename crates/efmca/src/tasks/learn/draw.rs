@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ndarray::{Array3, Axis};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::model::Data;
@@ -24,7 +25,7 @@ pub struct DrawnPatches {
 }
 
 /// How many patches of which size are drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Drawing {
     /// Rows and columns of a patch.
     pub patch: (usize, usize),

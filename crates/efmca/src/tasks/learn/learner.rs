@@ -1,5 +1,6 @@
 //! The settings of feature learning, and the training that they describe.
 
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 use crate::em::{Checkpoint, Em, Fit, Held, Hold, Init, Observer, unobserved};
@@ -29,7 +30,7 @@ const ROW_SHARE: f64 = 0.5;
 /// assert!(bars::recovered(&truth, &fit.model));
 /// # Ok::<(), efmca::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FeatureLearner {
     family: FamilySpec,
     causes: usize,
@@ -46,7 +47,8 @@ pub struct FeatureLearner {
 }
 
 /// The rows from which the dictionaries start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Start {
     /// Clusters of similar rows ([`Init::Clusters`]).
     #[default]

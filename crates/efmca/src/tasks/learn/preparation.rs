@@ -41,7 +41,7 @@ pub enum Transform {
 /// assert_eq!(fit.model.d(), 36);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Preparation {
     /// The function of each value.
     pub transform: Transform,

@@ -1,5 +1,7 @@
 //! The settings of a ranking, and its loop.
 
+use serde::{Deserialize, Serialize};
+
 use super::candidates::{Candidate, Kind, Refusal, Values, candidates};
 use super::ranking::Ranking;
 use super::trials::{Trainer, Trials};
@@ -30,7 +32,7 @@ const MOST_MATCHED: usize = 3;
 /// assert_eq!(noise.run(Source::Table(y.view()))?.best().family.spec(), "exponential");
 /// # Ok::<(), efmca::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NoiseType {
     causes: Causes,
     families: Option<Vec<FamilySpec>>,

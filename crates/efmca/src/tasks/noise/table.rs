@@ -8,6 +8,7 @@
 use std::ops::ControlFlow;
 
 use ndarray::ArrayView2;
+use serde::{Deserialize, Serialize};
 
 use super::candidates::{Kind, Refusal};
 use super::column::{ColumnMixture, Rows};
@@ -44,7 +45,7 @@ const SWEEPS: usize = 3;
 /// assert_eq!(specs, ["bernoulli", "poisson"]);
 /// # Ok::<(), efmca::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TableNoise {
     causes: Causes,
     fixed: Vec<(usize, FamilySpec)>,

@@ -1,6 +1,7 @@
 //! The settings for learning a table.
 
 use ndarray::ArrayView2;
+use serde::{Deserialize, Serialize};
 
 use super::LearnedTable;
 use super::learning::learn;
@@ -24,7 +25,7 @@ use crate::tasks::noise::check_family;
 /// assert!(bars::recovered(&truth, &learned.fit.model));
 /// # Ok::<(), efmca::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TableLearner {
     /// The family of columns without one of their own.
     pub(super) family: Option<FamilySpec>,
