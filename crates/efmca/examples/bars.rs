@@ -3,6 +3,8 @@
 //! It shows training with `Em`: a family by name, several starts, the bound. Run it with
 //! `cargo run --release -p efmca --example bars`.
 
+#![allow(clippy::print_stdout)]
+
 use efmca::{Em, Fit, Model, Result, bars, family::family};
 
 /// Rows and columns of a picture.

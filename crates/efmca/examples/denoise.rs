@@ -3,6 +3,8 @@
 //! It shows `Denoiser`, the complete method of `efmca denoise`, with progress and uncertainty. Run it with
 //! `cargo run --release -p efmca --example denoise`.
 
+#![allow(clippy::print_stdout)]
+
 use std::ops::ControlFlow;
 
 use efmca::Result;
@@ -11,10 +13,12 @@ use efmca::tasks::denoise::{Denoiser, Quality};
 use efmca::tasks::quality::psnr;
 use ndarray::Array4;
 
-/// The quality of the noisy picture and of the clean one, in dB.
+/// PSNR in dB.
 #[derive(Debug)]
 pub struct Improvement {
+    /// Of the noisy picture.
     pub before: f64,
+    /// Of the cleaned one.
     pub after: f64,
 }
 

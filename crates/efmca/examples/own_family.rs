@@ -3,6 +3,8 @@
 //! It shows `Definition`: T(y), log h(y) and A(eta) are enough for densities, samples, training and all tasks. Run it
 //! with `cargo run --release -p efmca --example own_family`; `docs/OWN_FAMILY.md` says more.
 
+#![allow(clippy::print_stdout)]
+
 use std::sync::Arc;
 
 use efmca::family::Support;

@@ -5,6 +5,8 @@
 //! engine scores them and keeps the best, so that a proposal can never lower the bound. Run it with
 //! `cargo run --release -p efmca --example own_proposal`.
 
+#![allow(clippy::print_stdout)]
+
 use std::sync::Arc;
 
 use efmca::posterior::truncated::{OneFlips, Propose, Proposed, Random, RowContext};

@@ -4,6 +4,8 @@
 //! it to a file and reads it (`write_checkpoint`, `read_checkpoint`), and `efmca learn --resume` does both. Run it with
 //! `cargo run --release -p efmca --example resume`.
 
+#![allow(clippy::print_stdout)]
+
 use std::ops::ControlFlow;
 
 use efmca::{Checkpoint, Em, Error, Fingerprint, Fit, Result, Truncation, bars, family::family};
@@ -11,8 +13,11 @@ use efmca::{Checkpoint, Em, Error, Fingerprint, Fit, Result, Truncation, bars, f
 /// One training at once, interrupted, and resumed.
 #[derive(Debug)]
 pub struct Runs {
+    /// The complete training.
     pub uninterrupted: Fit,
+    /// The same one, ended after four iterations.
     pub interrupted: Fit,
+    /// The interrupted one, resumed.
     pub resumed: Fit,
 }
 

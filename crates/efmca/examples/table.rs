@@ -3,14 +3,16 @@
 //! It shows `TableLearner`, the method of `efmca fit`, and what a model says about rows. Run it with
 //! `cargo run --release -p efmca --example table`.
 
+#![allow(clippy::print_stdout)]
+
 use efmca::model::Columns;
 use efmca::tasks::encode::Encoder;
 use efmca::tasks::table::{FamilyOrigin, LearnedTable, TableLearner};
 use efmca::{Background, Model, Result, family::family};
 use ndarray::{Array2, array};
 
-/// Days in a café: guests, orders of ice cream, whether the terrace was open, rainfall. There are two causes: a weekend, and
-/// rain, which brings people inside.
+/// Days in a café: guests, orders of ice cream, whether the terrace was open, rainfall. There are two causes: a weekend,
+/// and rain, which brings people inside.
 fn days() -> Result<Array2<f64>> {
     let families = ["poisson", "poisson", "bernoulli", "exponential"];
     let columns = Columns::new(families.into_iter().map(family).collect::<Result<_>>()?)?;

@@ -55,8 +55,8 @@
 //! # The way through the crate
 //!
 //! ```text
-//! array ──▶ sufficient statistics ──▶ tables ──▶ states ──▶ moments ──▶ parameters ──▶ model ──▶ estimate, ranking, ...
-//! model           family              model     posterior  posterior       em          model             tasks
+//! array ──▶ sufficient statistics ──▶ tables ──▶ states ──▶ moments ──▶ parameters ──▶ model ──▶ results
+//! model           family              model     posterior  posterior       em          model     tasks
 //! ```
 //!
 //! A module uses those above it in this table and none below, which a test keeps (`tests/layers.rs`):
@@ -67,8 +67,8 @@
 //! | [`model`] | $\Theta = (\vec\pi, W^{(1)}, \ldots, W^{(L)})$, who wins (Eqns. 22, 45, 48), the background, data and weights | Sec. 3 and 6 |
 //! | [`posterior`] | which states explain a row: exactly, or by the best of them ([`posterior::truncated`]) | Sec. 5 |
 //! | [`em`] | Algorithm 1 and Theorems 1 and 2: initial values, the loop, M-step, schedules, starts, checkpoints | Sec. 5.1 and 6 |
-//! | [`tasks`] | what people do with data and models | Sec. 7.2 |
 //! | `tasks/held_out` | held-out entries, by which [`tasks::noise`] and [`tasks::select`] choose | - |
+//! | [`tasks`] | what people do with data and models | Sec. 7.2 |
 //! | [`bars`] | the bars test | Sec. 7.1 |
 //!
 //! The symbols of the paper keep their names: `pi`, `w`, `eta`, `t`, `log_h`, `a`, `phi`, `f`, `q`. The page [`paper`] leads

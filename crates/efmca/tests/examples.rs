@@ -4,7 +4,7 @@
 macro_rules! example {
     ($name:ident, $path:literal) => {
         #[path = $path]
-        #[allow(dead_code, unreachable_pub, missing_docs, clippy::print_stdout)]
+        #[allow(dead_code, unreachable_pub)]
         mod $name;
     };
 }
