@@ -68,10 +68,7 @@ impl Place<'_> {
                 "row {} of the data: the model gives it no probability at all; look at the row, or leave it out",
                 row + 1
             ),
-            Error::Setting { name: "column", value, requirement } => match value.parse::<usize>() {
-                Ok(d) => format!("{}: {requirement}", column(d)),
-                Err(_) => error.to_string(),
-            },
+            Error::Column { column: d, problem } => format!("{}: {problem}", column(*d)),
             other => other.to_string(),
         };
         let message = format!("{}: {problem}", self.path.display());

@@ -22,7 +22,7 @@ impl Definition<1> for Rating {
     }
 
     fn support(&self) -> Support {
-        Support::whole(0.0, 10.0)
+        Support::integers(0.0, 10.0)
     }
 
     fn t(&self, y: f64) -> [f64; 1] {

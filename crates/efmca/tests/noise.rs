@@ -154,7 +154,7 @@ fn every_column_gets_its_family() {
     let fixed = noise.clone().fix(0, "negative-binomial").run(y.view());
     assert!(fixed.unwrap().columns[0].family.spec().starts_with("negative-binomial:r="));
     let wrong = noise.fix(5, "poisson").run(y.view());
-    assert!(wrong.unwrap_err().to_string().contains("column 5"));
+    assert!(wrong.unwrap_err().to_string().contains("column 6"));
 }
 
 #[test]
