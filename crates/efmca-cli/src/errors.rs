@@ -104,9 +104,7 @@ impl Origin<'_> {
                 (self.column(*column), problem)
             }
             Error::ImpossibleRow { row } => (self.row(*row), "the model gives it no probability at all".to_owned()),
-            Error::Setting { name: "column", value, requirement } => {
-                return value.parse().map_or(in_options(error), |d| format!("{}: {requirement}", self.column(d)));
-            }
+            Error::Column { column, problem } => return format!("{}: {problem}", self.column(*column)),
             other => return in_options(other),
         };
         format!("{place}: {problem}; {}", self.remedy(error))
@@ -227,7 +225,7 @@ mod tests {
         says(file, &Error::ImpossibleRow { row: 9 }, "row 10 of the data:");
         says(patches, &Error::Resume { reason: "its data is other data".into() }, "another --out-dir");
         let setting = |name| Error::Setting { name, value: "1".into(), requirement: "it is odd".into() };
-        says(table, &setting("column"), "column `b`: it is odd");
+        says(table, &Error::Column { column: 1, problem: "it is odd".into() }, "column `b`: it is odd");
         says(table, &setting("pi_init"), "--pi-start 1: it is odd");
         // nothing is wrong with the data of someone who did not want to wait
         assert!(matches!(file.describe(&Error::Stopped { what: "it".into() }), Failure::Work(_)));

@@ -1,7 +1,9 @@
 //! Algorithm 1 of the paper, line by line: exact EM for EF-MCA models with any family.
 //!
-//! The engine (`src/em/run.rs`) takes the same steps for thousands of rows and causes at a time; `tests/algorithm1.rs` holds the
-//! two against each other. Run it with `cargo run --release -p efmca --example algorithm1`.
+//! The engine (`src/em/run.rs`) takes the same steps for thousands of rows and causes at a time; `tests/algorithm1.rs`
+//! holds the two against each other. Run it with `cargo run --release -p efmca --example algorithm1`.
+
+#![allow(clippy::print_stdout)]
 
 use efmca::{Background, Em, Init, Model, Result, bars, family::family};
 use ndarray::{Array1, Array2};
@@ -71,6 +73,7 @@ pub fn em_step(model: &Model, y: &Array2<f64>) -> Result<(Model, f64)> {
     Ok((Model::from_parts(columns.clone(), pi, new, background)?, bound))
 }
 
+#[allow(clippy::print_stdout)]
 fn main() -> Result<()> {
     // six bars on three by three pixels, seen through Poisson noise
     let truth = bars::model(family("poisson")?, 3, &[20.0], &[1.0], 0.2)?;

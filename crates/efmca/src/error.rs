@@ -96,6 +96,15 @@ pub enum Error {
         column: usize,
     },
 
+    /// A column that cannot be used as it is asked for.
+    #[error("column {}: {problem}", column + 1)]
+    Column {
+        /// Zero-based column.
+        column: usize,
+        /// The problem, and what to do.
+        problem: String,
+    },
+
     /// A column whose scatter is lost in the rounding of its mean.
     #[error(
         "column {}: the values scatter so little about {mean} that `{family}` cannot tell how much; \

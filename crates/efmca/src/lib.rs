@@ -15,41 +15,74 @@
 //! let truth = bars::model(family("exponential")?, 5, &[0.1], &[1.0], 0.2)?;
 //! let pictures = truth.sample(1000, 1).y;
 //!
-//! let fit = Em::new(10).family(family("exponential")?).seed(1).starts(20).short_iterations(10).run(&pictures)?;
+//! let fit = Em::new(10).family("exponential").seed(1).starts(20).short_iterations(10).run(&pictures)?;
 //!
 //! assert!(bars::recovered(&truth, &fit.model));
 //! assert!(fit.bound > truth.log_likelihood(&pictures)?);
 //! # Ok::<(), efmca::Error>(())
 //! ```
 //!
-//! Your own data is an `ndarray::Array2<f64>` with a row for each data point and NaN where a value is missing.
-//! [`Em::families`] takes a family for each column of a table.
+//! Your own data is an `ndarray::Array2<f64>` with a row for each data point and NaN where a value is missing, the
+//! [`Patches`] of an image, or anything else that implements [`Data`]; [`Weighted`] gives rows weights.
+//!
+//! # One call for each problem
+//!
+//! | problem | call |
+//! | --- | --- |
+//! | Clean a noisy image, or fill in its missing pixels | [`tasks::denoise::Denoiser`] |
+//! | Clean another image with a model that was learned before | [`tasks::denoise::PatchDenoiser::apply`] |
+//! | Model a table: families of its columns, number of causes, training | [`tasks::table::TableLearner`] |
+//! | Name the noise of an image, a spectrogram or a table | [`tasks::noise::NoiseType`] |
+//! | Find a family for each column of a table | [`tasks::noise::TableNoise`] |
+//! | Choose the number of causes | [`tasks::select::CauseSearch`]; [`Causes::Auto`] in other tasks |
+//! | Learn features of images or of other rows | [`tasks::learn::FeatureLearner`], after [`tasks::learn::Preparation`] |
+//! | Train with settings of your own | [`Em`] |
+//! | Say which causes are behind rows, and how likely the rows are | [`tasks::encode::Encoder`] |
+//! | Draw new rows | [`Model::sample`] |
+//! | Interrupt and resume a long training | [`Em::resume`], [`tasks::learn::FeatureLearner::resume`] |
+//! | Make a noisy image to test with, and measure how well it was cleaned | [`tasks::corrupt::Corruption`], [`tasks::quality`] |
+//! | Use a distribution that is not here | [`family::custom`] |
+//! | Search for states in a way of your own | [`posterior::truncated::Propose`] |
+//!
+//! All of them have one grammar. Settings are a value: `Task::new(..).setting(..)`. Families are taken by name
+//! (`"poisson"`, `"gamma:k=4"`) or as families ([`FamilySpec`]). `check` finds what is wrong with the settings before any
+//! data is touched; `run` does the work; `run_observed` calls an [`Observer`] with its [`Progress`], which can end the work
+//! early with the result so far.
+//!
+//! The folder `examples` of this crate has a page each of `bars`, `denoise`, `table`, `own_family`, `resume` and
+//! `own_proposal` (`cargo run --release -p efmca --example bars`).
 //!
 //! # The way through the crate
 //!
 //! ```text
-//! array ──▶ sufficient statistics ──▶ tables ──▶ states ──▶ moments ──▶ parameters ──▶ model
-//! data            family              model     posterior     em           em          model
+//! array ──▶ sufficient statistics ──▶ tables ──▶ states ──▶ moments ──▶ parameters ──▶ model ──▶ results
+//! model           family              model     posterior  posterior       em          model     tasks
 //! ```
+//!
+//! A module uses those above it in this table and none below, which a test keeps (`tests/layers.rs`):
 //!
 //! | module | what it knows | paper |
 //! | --- | --- | --- |
 //! | [`mod@family`] | one distribution: $\vec T$, $h$, $A$, $\vec\Phi$, $F$ | Sec. 2 |
-//! | [`model`] | $\Theta = (\vec\pi, W^{(1)}, \ldots, W^{(L)})$, the maximum, the background | Sec. 3 and 6 |
-//! | [`posterior`] | which states explain a row | Sec. 5 |
-//! | [`em`] | Theorems 1 and 2: moments, M-step, schedules, starts | Sec. 5.1 and 6 |
-//! | [`tasks`] | what a model is used for: clean images, noise types, the number of causes | Sec. 7.2 |
+//! | [`model`] | $\Theta = (\vec\pi, W^{(1)}, \ldots, W^{(L)})$, who wins (Eqns. 22, 45, 48), the background, data and weights | Sec. 3 and 6 |
+//! | [`posterior`] | which states explain a row: exactly, or by the best of them ([`posterior::truncated`]) | Sec. 5 |
+//! | [`em`] | Algorithm 1 and Theorems 1 and 2: initial values, the loop, M-step, schedules, starts, checkpoints | Sec. 5.1 and 6 |
+//! | `tasks/held_out` | held-out entries, by which [`tasks::noise`] and [`tasks::select`] choose | - |
+//! | [`tasks`] | what people do with data and models | Sec. 7.2 |
 //! | [`bars`] | the bars test | Sec. 7.1 |
 //!
-//! The symbols of the paper keep their names: `pi`, `w`, `eta`, `t`, `log_h`, `a`, `phi`, `f`, `q`. Equation numbers are
-//! those of the paper.
+//! The symbols of the paper keep their names: `pi`, `w`, `eta`, `t`, `log_h`, `a`, `phi`, `f`, `q`. The page [`paper`] leads
+//! from every numbered equation, theorem and algorithm to the item that does it, and from the words of the field (ELBO,
+//! free energy, dictionary, posterior predictive) to those that are used here. `examples/algorithm1.rs` is the paper's
+//! exact EM in sixty lines, and `tests/algorithm1.rs` holds the engine against it.
 //!
 //! # What to expect
 //!
-//! - The same seed gives the same model, bit for bit, for any number of threads on the same kind of processor. (One
-//!   that has fused multiply-add rounds differently in the last digits from one that has not.)
+//! - The same seed gives the same model, bit for bit, for any number of threads on the same kind of processor.
+//!   (Processors with and without fused multiply-add differ in the last digits.)
 //! - When a model is applied, a row's result does not depend on the other rows.
 //! - Missing values are left out of both sums exactly; nothing is imputed.
+//! - A row of weight two counts as two equal rows, from the start of the training to its end.
 //! - Nothing here prints, reads files or panics on what it is given; errors say what was wrong, where, and what to do.
 
 pub mod bars;
@@ -72,7 +105,7 @@ pub use model::{Background, Data, Inference, Model, Patches, Superposition, Weig
 pub use posterior::{Encoding, Truncation};
 pub use tasks::Causes;
 
-/// For the tests and benchmarks of this workspace. No promise is made about it.
+/// Internals for the tests and benchmarks of this workspace. They are not part of the stable interface.
 #[doc(hidden)]
 pub mod internals {
     pub use crate::model::{Tables, WinnerOrder};

@@ -333,7 +333,7 @@ fn everything_outside_the_domain_is_refused() {
                 Ok(()) => assert!(support.contains(y)),
                 Err(error) => {
                     let message = error.to_string();
-                    assert!(message.contains("row 3, column 4") && message.contains(&y.to_string()), "{message}");
+                    assert!(message.contains("row 4, column 5") && message.contains(&y.to_string()), "{message}");
                     assert!(message.contains(&spec), "{message}");
                     assert!(family.log_density(y, &naturals(&*family, true)[0].1) == f64::NEG_INFINITY, "{spec} {y}");
                 }

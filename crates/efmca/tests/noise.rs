@@ -154,7 +154,7 @@ fn every_column_gets_its_family() {
     let fixed = noise.clone().fix(0, "negative-binomial").run(y.view());
     assert!(fixed.unwrap().columns[0].family.spec().starts_with("negative-binomial:r="));
     let wrong = noise.fix(5, "poisson").run(y.view());
-    assert!(wrong.unwrap_err().to_string().contains("column 5"));
+    assert!(wrong.unwrap_err().to_string().contains("column 6"));
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn odd_columns_are_no_trouble() {
     assert_eq!(found.unwrap().columns.len(), 6);
     y.column_mut(1).fill(f64::NAN);
     let empty = TableNoise::new().causes(2).run(y.view());
-    assert!(empty.unwrap_err().to_string().contains("column 1"));
+    assert!(empty.unwrap_err().to_string().contains("column 2"));
     let constant = Array2::from_elem((20, 3), 4.0);
     let equal = NoiseType::new().causes(2).run(Source::Table(constant.view()));
     assert!(equal.unwrap_err().to_string().contains("equal"));

@@ -18,7 +18,7 @@ impl Definition<1> for OwnPoisson {
         "own-poisson".into()
     }
     fn support(&self) -> Support {
-        Support::whole(0.0, f64::INFINITY)
+        Support::integers(0.0, f64::INFINITY)
     }
     fn t(&self, y: f64) -> [f64; 1] {
         [y]

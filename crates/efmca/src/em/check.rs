@@ -89,14 +89,14 @@ impl Em {
             return Err(Error::EmptyData { rows: y.n(), columns: y.d() });
         }
         let columns = self.columns(y.d())?;
-        if let Init::Model(model) = &self.init {
-            if model.h() != self.first_h() || !model.columns.same_families(&columns) {
-                return Err(Error::shape(
-                    "initial model",
-                    format!("{} causes and the families of the data", self.first_h()),
-                    format!("{} causes over {} columns", model.h(), model.d()),
-                ));
-            }
+        if let Init::Model(model) = &self.init
+            && (model.h() != self.first_h() || !model.columns.same_families(&columns))
+        {
+            return Err(Error::shape(
+                "initial model",
+                format!("{} causes and the families of the data", self.first_h()),
+                format!("{} causes over {} columns", model.h(), model.d()),
+            ));
         }
         if let Init::Posteriors(model) = &self.init
             && (model.h() != self.first_h() || model.d() != columns.d())

@@ -55,7 +55,7 @@ impl Family for Binomial {
         1
     }
     fn support(&self) -> Support {
-        Support::whole(0.0, self.n)
+        Support::integers(0.0, self.n)
     }
     fn t(&self, y: f64, t: &mut [f64]) {
         t[0] = y;

@@ -89,7 +89,7 @@ impl Family for Categorical {
         self.scores.len() - 1
     }
     fn support(&self) -> Support {
-        Support::whole(0.0, (self.scores.len() - 1) as f64)
+        Support::integers(0.0, (self.scores.len() - 1) as f64)
     }
     fn t(&self, y: f64, t: &mut [f64]) {
         t.fill(0.0);

@@ -25,7 +25,7 @@
 //!         "logarithmic".into()
 //!     }
 //!     fn support(&self) -> Support {
-//!         Support::whole(1.0, f64::INFINITY)
+//!         Support::integers(1.0, f64::INFINITY)
 //!     }
 //!     fn t(&self, y: f64) -> [f64; 1] {
 //!         [y]

@@ -48,7 +48,7 @@ impl Family for NegativeBinomial {
         1
     }
     fn support(&self) -> Support {
-        Support::whole(0.0, f64::INFINITY)
+        Support::integers(0.0, f64::INFINITY)
     }
     fn t(&self, y: f64, t: &mut [f64]) {
         t[0] = y;

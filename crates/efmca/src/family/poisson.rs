@@ -35,7 +35,7 @@ impl Family for Poisson {
         1
     }
     fn support(&self) -> Support {
-        Support::whole(0.0, f64::INFINITY)
+        Support::integers(0.0, f64::INFINITY)
     }
     fn t(&self, y: f64, t: &mut [f64]) {
         t[0] = y;
@@ -133,7 +133,7 @@ impl Family for ZeroTruncatedPoisson {
         1
     }
     fn support(&self) -> Support {
-        Support::whole(1.0, f64::INFINITY)
+        Support::integers(1.0, f64::INFINITY)
     }
     fn t(&self, y: f64, t: &mut [f64]) {
         t[0] = y;

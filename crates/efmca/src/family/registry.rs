@@ -129,7 +129,7 @@ pub fn entries() -> &'static [Entry] {
 ///
 /// # Errors
 ///
-/// [`Error::UnknownFamily`](crate::Error::UnknownFamily), with the nearest name there is, and [`Error::FamilyParameter`](crate::Error::FamilyParameter).
+/// [`Error::UnknownFamily`], with the nearest name there is, and [`Error::FamilyParameter`].
 pub fn family(spec: &str) -> Result<SharedFamily> {
     let spec = spec.trim();
     let (name, rest) = spec.split_once(':').unwrap_or((spec, ""));
@@ -147,7 +147,7 @@ pub fn family(spec: &str) -> Result<SharedFamily> {
 ///
 /// # Errors
 ///
-/// [`Error::UnknownFamily`](crate::Error::UnknownFamily), with the nearest name there is.
+/// [`Error::UnknownFamily`], with the nearest name there is.
 pub fn entry(spec: &str) -> Result<&'static Entry> {
     let name = normalised(spec.split(':').next().unwrap_or_default());
     let name = if name.starts_with("hurdle-") { "hurdle" } else { &name };

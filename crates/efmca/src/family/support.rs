@@ -48,7 +48,7 @@ impl Support {
     }
 
     /// The whole numbers from `low` to `high`; `high` may be infinite.
-    pub const fn whole(low: f64, high: f64) -> Support {
+    pub const fn integers(low: f64, high: f64) -> Support {
         Support { measure: Measure::Counting, ..Support::closed(low, high) }
     }
 
@@ -85,9 +85,9 @@ mod tests {
 
     #[test]
     fn ends_and_fractions_are_told_apart() {
-        assert!(Support::whole(0.0, f64::INFINITY).contains(7.0));
-        assert!(!Support::whole(0.0, f64::INFINITY).contains(7.5));
-        assert!(!Support::whole(0.0, 1.0).contains(2.0));
+        assert!(Support::integers(0.0, f64::INFINITY).contains(7.0));
+        assert!(!Support::integers(0.0, f64::INFINITY).contains(7.5));
+        assert!(!Support::integers(0.0, 1.0).contains(2.0));
         assert!(!Support::open(0.0, 1.0).contains(1.0));
         assert!(Support::closed(0.0, 1.0).contains(1.0));
         assert!(Support::ZERO_OR_POSITIVE.contains(0.0) && Support::ZERO_OR_POSITIVE.contains(0.3));
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn supports_read_well() {
-        assert_eq!(Support::whole(0.0, f64::INFINITY).to_string(), "whole numbers 0, 1, 2, …");
+        assert_eq!(Support::integers(0.0, f64::INFINITY).to_string(), "whole numbers 0, 1, 2, …");
         assert_eq!(Support::open(0.0, 1.0).to_string(), "numbers between 0 and 1, both excluded");
         assert_eq!(Support::closed(2.0, f64::INFINITY).to_string(), "numbers of 2 or more");
     }

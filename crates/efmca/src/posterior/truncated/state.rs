@@ -20,9 +20,10 @@ impl<'a> State<'a> {
     /// The active causes, in ascending order.
     pub fn active(self) -> impl Iterator<Item = usize> + 'a {
         self.words.iter().enumerate().flat_map(|(index, word)| {
-            let rest =
-                std::iter::successors(Some(*word), |rest| Some(rest & rest.wrapping_sub(1)).filter(|rest| *rest != 0));
-            rest.filter(|rest| *rest != 0).map(move |rest| index * 64 + rest.trailing_zeros() as usize)
+            // what is left of the word, without one cause more each time
+            let left = |left: u64| Some(left).filter(|left| *left != 0);
+            let rest = std::iter::successors(left(*word), move |rest| left(rest & (rest - 1)));
+            rest.map(move |rest| index * 64 + rest.trailing_zeros() as usize)
         })
     }
 

@@ -45,8 +45,9 @@ impl Slot {
             (None, Some(candidate)) => (vec![candidate], candidates(&values).1),
             (None, None) => candidates(&values),
         };
-        let first = found.first().ok_or_else(|| {
-            Error::setting("column", d, format!("no family has values like its {}", values.kind.words()))
+        let first = found.first().ok_or_else(|| Error::Column {
+            column: d,
+            problem: format!("no family has values like its {}", values.kind.words()),
         })?;
         let family = first.family(&first.middle())?;
         let (fixed, kind) = (fixed.is_some(), values.kind);

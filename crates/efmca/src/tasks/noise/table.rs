@@ -266,7 +266,7 @@ impl TableNoise {
 /// Whether the columns for which families were given exist.
 pub(crate) fn check_columns(given: &[(usize, FamilySpec)], columns: usize) -> Result<()> {
     match given.iter().find(|(d, _)| *d >= columns) {
-        Some((d, _)) => Err(Error::setting("column", d, format!("the table has {columns} columns, counted from 0"))),
+        Some((d, _)) => Err(Error::Column { column: *d, problem: format!("the table has {columns} columns only") }),
         None => Ok(()),
     }
 }
