@@ -160,8 +160,11 @@ impl Em {
             return Err(refused("its data has other values than this one"));
         }
         // a setting that did not exist when the checkpoint was written had its default
-        let defaults = Em::new(self.h).settings();
-        for (name, value) in &self.settings() {
+        let (settings, defaults) = (self.settings(), Em::new(self.h).settings());
+        // numbers come first: lists such as `holds` can follow from them, and say less to people
+        let (lists, numbers): (Vec<_>, Vec<_>) =
+            settings.iter().partition(|(_, value)| value.is_array() || value.is_object());
+        for (name, value) in numbers.into_iter().chain(lists) {
             let then = checkpoint.settings.get(name).or(defaults.get(name)).unwrap_or(&Value::Null);
             if then != value {
                 return Err(refused(format!("its `{name}` is {}, and now it is {}", in_words(then), in_words(value))));
