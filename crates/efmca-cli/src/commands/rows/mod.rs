@@ -45,21 +45,21 @@ pub(crate) struct UseArgs {
 /// The options of `efmca encode`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct EncodeArgs {
-    #[command(flatten)]
-    with: UseArgs,
     /// The probabilities, a row for each row of INPUT and a column for each cause: .csv, .tsv, .npy or .npz.
     #[arg(long, short, value_name = "CODES")]
     output: PathBuf,
+    #[command(flatten)]
+    with: UseArgs,
 }
 
 /// The options of `efmca score`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ScoreArgs {
-    #[command(flatten)]
-    with: UseArgs,
     /// The log-likelihoods, one for each row of INPUT: .csv, .tsv, .npy or .npz.
     #[arg(long, short, value_name = "SCORES")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    with: UseArgs,
 }
 
 /// Writes how likely each cause is to be active in each row.
