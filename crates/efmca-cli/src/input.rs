@@ -1,12 +1,12 @@
 //! The data of `efmca noise-type` and `efmca select`: images, sounds and tables.
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use efmca::tasks::noise::Source;
-use efmca_io::image_file::{Axes, Format, ImageFile, ReadOptions, array_shape, file_of, read};
-use efmca_io::sound::{PAPER_SPECTROGRAM, amplitude_spectrogram, read_wav};
+use efmca_io::FileKind;
+use efmca_io::image_file::{Axes, ImageFile, ReadOptions, read};
+use efmca_io::sound::read_wav;
 use efmca_io::table_file::{Table, read_table};
 use ndarray::{Array4, Axis, s};
 
@@ -16,10 +16,6 @@ use crate::failure::Failure;
 
 /// Rows of a table that are looked at where nothing is said.
 const MOST_ROWS: usize = 20_000;
-/// Arrays with both sides of this size at least are images, if they are not much longer than wide.
-const IMAGE_SIDE: usize = 128;
-/// Pages with both sides up to this are small pictures: each is a row of a table.
-const SMALL_PAGE: usize = 32;
 
 /// The data.
 #[derive(Debug, clap::Args)]
@@ -84,12 +80,13 @@ pub(crate) struct TableContent {
 impl<'a> Input<'a> {
     /// Reads the file.
     pub(crate) fn read(args: &'a InputArgs) -> Result<Self, Failure> {
-        let format = FileKind::of(&args.input);
-        let (kind, remark) = args.kind.map_or_else(|| guess(args, format), |kind| (kind, None));
+        let found = FileKind::of(&args.input);
+        let is_text = found.0 == FileKind::Text;
+        let (kind, remark) = args.kind.map_or_else(|| guess(args, found), |kind| (kind, None));
         let (content, mut remarks) = match kind {
             KindArg::Image => images(args)?,
             KindArg::Sound => sound(args)?,
-            KindArg::Table => table(args, format != FileKind::Array)?,
+            KindArg::Table => table(args, is_text)?,
         };
         remarks.extend(remark);
         let input = Self { args, content, remarks };
@@ -157,67 +154,17 @@ impl<'a> Input<'a> {
     }
 }
 
-/// The kind of file that the first bytes show.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum FileKind {
-    Sound,
-    Image,
-    /// An array, which can be an image or a table.
-    Array,
-    /// Packed with gzip, or text.
-    Other,
-}
-
-impl FileKind {
-    fn of(path: &Path) -> Self {
-        let mut bytes = Vec::new();
-        // the reader says why a file cannot be read
-        if let Ok(file) = std::fs::File::open(file_of(path)) {
-            let _ = file.take(16).read_to_end(&mut bytes);
-        }
-        if [b"RIFF", b"RIFX", b"RF64"].iter().any(|start| bytes.starts_with(*start)) {
-            return Self::Sound;
-        }
-        match Format::of_bytes(&bytes) {
-            Some(Format::Npy | Format::Npz) => Self::Array,
-            Some(_) => Self::Image,
-            None => Self::Other,
-        }
-    }
-}
-
 /// The kind that a file seems to be, and a remark where that is not certain.
-fn guess(args: &InputArgs, kind: FileKind) -> (KindArg, Option<String>) {
-    let name = args.input.to_string_lossy();
-    match kind {
-        FileKind::Sound => return (KindArg::Sound, None),
-        FileKind::Image => return (KindArg::Image, None),
+fn guess(args: &InputArgs, (kind, shape): (FileKind, Option<Vec<usize>>)) -> (KindArg, Option<String>) {
+    let guess = match kind {
+        FileKind::Sound => KindArg::Sound,
+        FileKind::Image => KindArg::Image,
         FileKind::Array if args.axes.is_some() => return (KindArg::Image, None),
-        FileKind::Array => {}
-        // packed FITS images have two endings
-        FileKind::Other if name.ends_with(".gz") && !name.contains(".csv") && !name.contains(".tsv") => {
-            return (KindArg::Image, None);
-        }
-        FileKind::Other => return (KindArg::Table, None),
-    }
-    // arrays that cannot be images are tables, and faults are told by the reader of tables
-    let Some(shape) = array_shape(&args.input) else { return (KindArg::Table, None) };
-    let kind = kind_of(&shape);
-    let (what, other) = if kind == KindArg::Image { ("an image", "table") } else { ("a table", "image") };
-    (kind, Some(format!("an array of shape {shape:?} is taken for {what}; --as {other} reads it as the other")))
-}
-
-/// The kind that an array of this shape most likely is.
-fn kind_of(shape: &[usize]) -> KindArg {
-    let large =
-        |rows: usize, columns: usize| rows.min(columns) >= IMAGE_SIDE && rows.max(columns) <= 2 * rows.min(columns);
-    match shape {
-        [rows, columns] if large(*rows, *columns) => KindArg::Image,
-        [rows, columns, 3 | 4] if rows.min(columns) >= &SMALL_PAGE => KindArg::Image,
-        [_, rows, columns] if rows.max(columns) > &SMALL_PAGE => KindArg::Image,
-        [_, _, _, _] => KindArg::Image,
-        _ => KindArg::Table,
-    }
+        FileKind::Array | FileKind::Text => KindArg::Table,
+    };
+    let (what, other) = if guess == KindArg::Image { ("an image", "table") } else { ("a table", "image") };
+    let remark = |shape| format!("an array of shape {shape:?} is taken for {what}; --as {other} reads it as the other");
+    (guess, shape.filter(|_| args.axes.is_none()).map(remark))
 }
 
 fn images(args: &InputArgs) -> Result<(Content, Vec<String>), Failure> {
@@ -234,25 +181,7 @@ fn images(args: &InputArgs) -> Result<(Content, Vec<String>), Failure> {
 
 fn sound(args: &InputArgs) -> Result<(Content, Vec<String>), Failure> {
     let sound = read_wav(&args.input).map_err(Failure::input)?;
-    let mut remarks = sound.remarks.clone();
-    let (rate, fft, hop) = PAPER_SPECTROGRAM;
-    let resampled = sound.resampled(rate).map_err(Failure::input)?;
-    let mut amplitudes = amplitude_spectrogram(&resampled.samples, fft, hop).map_err(Failure::input)?;
-    if sound.rate < rate {
-        remarks.push(format!(
-            "it has {} samples per second, so frequencies above {} Hz are empty and are left out",
-            sound.rate,
-            sound.rate / 2
-        ));
-        // above the recorded frequencies there is only what the resampling left
-        let top = fft as u64 / 2 * u64::from(sound.rate) * 9 / 10 / u64::from(rate);
-        amplitudes = amplitudes.slice(s![..=top as usize, ..]).to_owned();
-    }
-    let zeros = amplitudes.iter().filter(|value| **value == 0.0).count();
-    if zeros > 0 {
-        remarks.push(format!("{zeros} amplitudes are exactly zero (digital silence) and are left out"));
-        mark_missing(&mut amplitudes, [0.0]);
-    }
+    let (amplitudes, remarks) = sound.recorded_amplitudes().map_err(Failure::input)?;
     Ok((Content::Sound(amplitudes.insert_axis(Axis(0)).insert_axis(Axis(3))), remarks))
 }
 
@@ -267,20 +196,4 @@ fn table(args: &InputArgs, is_text: bool) -> Result<(Content, Vec<String>), Fail
     }
     let labels = table.labels();
     Ok((Content::Table(TableContent { table, labels, step, is_text }), remarks))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shapes_say_what_arrays_are() {
-        assert_eq!(kind_of(&[256, 256]), KindArg::Image);
-        assert_eq!(kind_of(&[217, 100]), KindArg::Table);
-        assert_eq!(kind_of(&[2000, 16]), KindArg::Table);
-        assert_eq!(kind_of(&[63, 247, 3]), KindArg::Image);
-        assert_eq!(kind_of(&[1404, 20, 16]), KindArg::Table);
-        assert_eq!(kind_of(&[40, 256, 256]), KindArg::Image);
-        assert_eq!(kind_of(&[500]), KindArg::Table);
-    }
 }

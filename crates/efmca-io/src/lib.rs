@@ -5,6 +5,7 @@
 //! | [`image_file`] | images as scientists have them: PNG, TIFF, NPY, NPZ and FITS |
 //! | [`table_file`] | tables: CSV, NPY and NPZ |
 //! | [`sound`] | WAV files, resampling and spectrograms |
+//! | [`FileKind`] | what a file most likely holds |
 //! | [`MappedRows`] | rows of an NPY file that stay on the disk |
 //! | [`read_model`], [`write_model`], [`ModelFile`] | trained models |
 //! | [`read_checkpoint`], [`write_checkpoint`] | runs that can be resumed |
@@ -14,6 +15,7 @@
 
 mod checkpoint_file;
 mod error;
+mod file_kind;
 pub mod image_file;
 mod mapped_rows;
 mod model_file;
@@ -23,6 +25,7 @@ mod write;
 
 pub use checkpoint_file::{read_checkpoint, write_checkpoint};
 pub use error::IoError;
+pub use file_kind::FileKind;
 pub use mapped_rows::MappedRows;
 pub use model_file::{ColumnChange, ModelFile, ModelRows, read_model, read_model_file, write_model, write_model_file};
 pub use write::{check_place, write_atomically};

@@ -23,6 +23,8 @@ mod wav;
 pub use spectrogram::amplitude_spectrogram;
 pub use wav::read_wav;
 
+use ndarray::{Array2, s};
+
 use crate::IoError;
 
 /// The largest number of samples, or of values of a spectrogram: 4 GiB of doubles.
@@ -80,6 +82,34 @@ impl Sound {
             return setting("the end of the part", value, "choose an earlier start or a shorter part");
         };
         Ok(Self { samples: part.to_vec(), rate: self.rate, remarks: self.remarks.clone() })
+    }
+
+    /// The amplitudes of the paper's spectrogram (frequencies x frames), up to the highest frequency that was recorded and with NaN
+    /// where they are exactly zero; with remarks on what was left out.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Sound::resampled`] and [`amplitude_spectrogram`].
+    pub fn recorded_amplitudes(&self) -> Result<(Array2<f64>, Vec<String>), IoError> {
+        let mut remarks = self.remarks.clone();
+        let (rate, fft, hop) = PAPER_SPECTROGRAM;
+        let mut amplitudes = amplitude_spectrogram(&self.resampled(rate)?.samples, fft, hop)?;
+        if self.rate < rate {
+            remarks.push(format!(
+                "it has {} samples per second, so frequencies above {} Hz are empty and are left out",
+                self.rate,
+                self.rate / 2
+            ));
+            // above the recorded frequencies there is only what the resampling left
+            let top = fft as u64 / 2 * u64::from(self.rate) * 9 / 10 / u64::from(rate);
+            amplitudes = amplitudes.slice(s![..=top as usize, ..]).to_owned();
+        }
+        let zeros = amplitudes.iter().filter(|value| **value == 0.0).count();
+        if zeros > 0 {
+            remarks.push(format!("{zeros} amplitudes are exactly zero (digital silence) and are left out"));
+            amplitudes.mapv_inplace(|value| if value == 0.0 { f64::NAN } else { value });
+        }
+        Ok((amplitudes, remarks))
     }
 
     /// The same sound at `rate` samples in a second, or a copy if that is its rate.
