@@ -1,5 +1,5 @@
-//! Errors of the library in terms of files, columns and options: the only place where they are translated. Places are counted from 1,
-//! and columns have their names.
+//! Errors of the library in terms of files, columns and options: the only place where they are translated. Places are
+//! counted from 1, and columns have their names.
 
 use std::path::Path;
 
@@ -57,8 +57,8 @@ fn in_options(error: &Error) -> String {
             same.or(other).map_or(error.to_string(), |option| format!("--{option} {value}: {requirement}"))
         }
         Error::TooManyCauses { causes, limit } => format!(
-            "--exact: the model has {causes} causes, and exact results are possible up to {limit}; leave it out, or choose \
-             --states N"
+            "--exact: the model has {causes} causes, and exact results are possible up to {limit}; leave it out, or \
+             choose --states N"
         ),
         Error::Resume { .. } => format!("{error}; another --out-dir keeps both runs"),
         other => other.to_string(),
@@ -110,7 +110,7 @@ impl Origin<'_> {
         format!("{place}: {problem}; {}", self.remedy(error))
     }
 
-    /// What can be done about a fault of the data.
+    /// The ways out of a fault of the data.
     fn remedy(&self, error: &Error) -> String {
         let text = match (error, self) {
             (Error::OutsideSupport { column, value, .. }, Self::Table(_)) => {

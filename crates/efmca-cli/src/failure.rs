@@ -1,4 +1,4 @@
-//! How a command can end other than well.
+//! The ways in which a command can fail.
 
 use std::fmt;
 use std::io::ErrorKind;
@@ -7,11 +7,11 @@ use std::process::ExitCode;
 /// Why a command stopped.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// What the user asked for cannot be done; asking for something else can help.
+    /// The user asked for something that cannot be done; asking for something else can help.
     Input(String),
     /// Something went wrong on the way.
     Work(String),
-    /// Whoever read the output has gone (`efmca demo | head -1`), so there is no one to work for.
+    /// The reader of the output has gone (`efmca demo | head -1`), so there is no one to work for.
     OutputClosed,
 }
 
@@ -21,12 +21,12 @@ impl Failure {
         Self::Input(error.to_string())
     }
 
-    /// Anything else is.
+    /// Anything else is at fault.
     pub(crate) fn work(error: impl fmt::Display) -> Self {
         Self::Work(error.to_string())
     }
 
-    /// 2 for wrong input, as clap does for wrong usage; 1 otherwise.
+    /// 2 for wrong input, which is clap's code for wrong usage, too; 1 otherwise.
     pub(crate) fn exit_code(&self) -> ExitCode {
         match self {
             Self::Input(_) => ExitCode::from(2),

@@ -1,8 +1,9 @@
 //! The `efmca` program: maximal causes analysis with noise from any exponential family.
 //!
-//! Every command has the same shape: options are typed values ([`args`]); whatever can fail early does, from settings to the places
-//! of results ([`outputs`]); data are read; the library does the work while [`progress`] shows it; results are written and shown.
-//! Errors of the library become messages about files, columns and options in one place ([`errors`]).
+//! Every command has the same shape: options are typed values ([`args`]); whatever can fail early does, from settings
+//! to the places of results ([`outputs`]); data are read; the library does the work while [`progress`] shows it;
+//! results are written and shown. Errors of the library become messages about files, columns and options in one place
+//! ([`errors`]).
 
 mod args;
 mod columns;

@@ -26,8 +26,8 @@ impl<'a> Output<'a> {
     }
 }
 
-/// Finds out whether all results can be written: whether their formats are known, whether files exist already (unless `force`), and
-/// whether each has a place of its own that is none of the files to read.
+/// Finds out whether all results can be written: whether their formats are known, whether files exist already (unless
+/// `force`), and whether each has a place of its own that is none of the files to read.
 pub(crate) fn check<'a>(
     outputs: impl IntoIterator<Item = Option<Output<'a>>>,
     inputs: &[&Path],
@@ -55,7 +55,8 @@ pub(crate) fn check<'a>(
     Ok(())
 }
 
-/// Finds out whether these files can be written to a folder, and gives their paths. Files of an earlier run are replaced.
+/// Finds out whether these files can be written to a folder, and gives their paths. Files of an earlier run are
+/// replaced.
 pub(crate) fn check_folder<const N: usize>(folder: &Path, names: [&str; N]) -> Result<[PathBuf; N], Failure> {
     let paths = names.map(|name| folder.join(name));
     check(paths.iter().map(|path| Some(Output::File(path))), &[], true)

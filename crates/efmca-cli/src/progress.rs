@@ -23,8 +23,8 @@ pub(crate) struct Watch {
     stop: Arc<AtomicBool>,
 }
 
-/// The steps of the work at hand and the time that they take. Work such as comparing families and then training has several parts,
-/// which count their steps anew.
+/// The steps of the work at hand and the time that they take. Work such as comparing families and then training has
+/// several parts, which count their steps anew.
 struct Pace {
     /// The end of the part before, and the steps that were done then: some, in runs that are resumed.
     since: Instant,

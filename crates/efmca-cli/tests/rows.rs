@@ -1,4 +1,4 @@
-//! `efmca encode`, `efmca score` and `efmca sample` with models of many causes: ways of inference, and runs that are stopped.
+//! `efmca encode`, `efmca score` and `efmca sample`: ways of inference, and runs that are stopped.
 
 mod common;
 

@@ -104,8 +104,8 @@ pub(crate) struct TableArgs {
     /// Character between the fields of a CSV file, or `tab`; found in the file without it.
     #[arg(long, value_name = "C", value_parser = delimiter)]
     pub(crate) delimiter: Option<u8>,
-    /// Value or text that stands for a missing value, beside empty cells, NA, N/A, NaN, nan, null, NULL, ? and -. Can be given
-    /// several times.
+    /// Value or text that stands for a missing value, beside empty cells, NA, N/A, NaN, nan, null, NULL, ? and -. Can
+    /// be given several times.
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) missing: Vec<String>,
     /// Whether the first line of a CSV file holds the names of the columns; found in the file without it.

@@ -1,4 +1,5 @@
-//! The commands and their options. Options that several commands share are in [`common`]; the others stand with their command.
+//! The commands and their options. Options that several commands share are in [`common`]; the others stand with their
+//! command.
 
 pub(crate) mod common;
 
@@ -17,8 +18,8 @@ use crate::commands::rows::{EncodeArgs, ScoreArgs};
 use crate::commands::sample::SampleArgs;
 use crate::commands::select::SelectArgs;
 
-/// Maximal causes analysis with noise from any exponential family: finds the hidden causes behind data where the strongest of the
-/// active causes sets each value.
+/// Maximal causes analysis with noise from any exponential family: finds the hidden causes behind data where the
+/// strongest of the active causes sets each value.
 #[derive(Debug, Parser)]
 #[command(name = "efmca", version, arg_required_else_help = true, after_help = EXAMPLES)]
 pub(crate) struct Args {

@@ -87,7 +87,7 @@ fn as_text(file: &ModelFile, path: &str, bytes: u64) -> Vec<String> {
         lines.push(format!("  cause {}  {}", cause + 1, number(model.pi()[cause])));
     }
     if file.names.is_empty() {
-        lines.push("the columns have no names, as in models of images".to_owned());
+        lines.push("the columns have no names, which is usual for models of images".to_owned());
         return lines;
     }
     lines.push("columns, with the mean or the shares of labels where no cause is active".to_owned());

@@ -25,8 +25,8 @@ pub(crate) struct SelectArgs {
     /// Numbers of causes to try, such as 10,20,40,80; powers of two without it.
     #[arg(long, visible_alias = "components", value_name = "NUMBERS", value_delimiter = ',')]
     causes: Vec<usize>,
-    /// The family of all values, such as poisson, or of one column of a table, such as age=poisson. Can be given several times;
-    /// families that are not given are found first.
+    /// The family of all values, such as poisson, or of one column of a table, such as age=poisson. Can be given
+    /// several times; families that are not given are found first.
     #[arg(long, value_name = "[COLUMN=]FAMILY")]
     family: Vec<String>,
     /// Number of trainings for each number of causes.
@@ -84,7 +84,7 @@ pub(crate) fn run(args: &SelectArgs) -> Result<(), Failure> {
     }
     let heading = format!("{}, {} held-out values", input.words(), choice.entries);
     let text = format!("{heading}\n\n{}\n\n{}", table.aligned(&[5]), sentence(&choice));
-    comparison.show(&input, (&text, &as_json(&choice, &specs)), watch.stopped(), args.curve.as_deref())
+    comparison.show(&input, &text, &as_json(&choice, &specs), watch.stopped(), args.curve.as_deref())
 }
 
 /// The families of the columns: given, or found.

@@ -66,8 +66,8 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<ImageFile, IoError> {
     decode(&bytes, location.array.as_deref(), options).map_err(|fault| fault.when_reading(path))
 }
 
-/// The shape of the array in an NPY or NPZ file, if it can be an image whose axes need not be named. Only the header is read; what
-/// is wrong with a file is said by [`read`].
+/// The shape of the array in an NPY or NPZ file, if it can be an image whose axes need not be named. Only the header is
+/// read; what is wrong with a file is said by [`read`].
 pub fn array_shape(path: &Path) -> Option<Vec<usize>> {
     let location = Location::of(path);
     let mut file = File::open(&location.file).ok()?;

@@ -46,12 +46,13 @@ impl ModelFile {
         }
     }
 
-    /// The rows of a table in the columns of the model: by name if both have names, by place otherwise. Labels get the codes that
-    /// the model was learned with.
+    /// The rows of a table in the columns of the model: by name if both have names, by place otherwise. Labels get the
+    /// codes that the model was learned with.
     ///
     /// # Errors
     ///
-    /// A sentence about a column that is missing, or about a label that the model does not know, with its row counted from 1.
+    /// A sentence about a column that is missing, or about a label that the model does not know, with its row counted
+    /// from 1.
     pub fn rows_of(&self, table: &Table) -> Result<ModelRows, String> {
         let wanted = self.column_names();
         let mut changes = Vec::new();

@@ -179,8 +179,8 @@ fn report(screen: &mut Screen, task: &Task, fit: &Fit) -> Result<(), Failure> {
         .say(&format!("activation      {low:.3} to {high:.3} learned, {PI:.3} in the model that made the pictures"))?)
 }
 
-/// Some of the pictures. A single very bright pixel, which exponential noise can have, would leave all others black; pixels brighter
-/// than twice a bar are therefore drawn as bright as that.
+/// Some of the pictures. A single very bright pixel, which exponential noise can have, would leave all others black;
+/// pixels brighter than twice a bar are therefore drawn as bright as that.
 fn examples(task: &Task) -> Vec<Array2<f64>> {
     let brightest = 2.0 * task.truth.means().iter().copied().fold(0.0, f64::max);
     let rows = task.data.outer_iter().take(EXAMPLES);

@@ -19,8 +19,8 @@ pub(crate) fn apply(args: &ApplyArgs) -> Result<(), Failure> {
     let file = read_model_file(&args.model).map_err(Failure::input)?;
     if let Some(changes) = file.changes() {
         return Err(Failure::input(format!(
-            "{}: it was learned from patches that were changed first ({changes}), and does not fit the values of an image; \
-             use one of efmca denoise --save-model, or of efmca learn --whiten none",
+            "{}: it was learned from patches that were changed first ({changes}), and does not fit the values of an \
+             image; use one of efmca denoise --save-model, or of efmca learn --whiten none",
             args.model.display()
         )));
     }

@@ -96,7 +96,8 @@ impl FileArgs {
 /// How to learn.
 #[derive(Debug, clap::Args)]
 pub(crate) struct LearningArgs {
-    /// The noise, such as poisson, exponential, gaussian, gamma:k=4 (four looks) or binomial:n=10; `efmca families` lists all.
+    /// The noise, such as poisson, exponential, gaussian, gamma:k=4 (four looks) or binomial:n=10; `efmca families`
+    /// lists all.
     #[arg(long, value_name = "FAMILY", value_parser = noise)]
     pub(super) noise: SharedFamily,
     /// How much time to take; the options below change single settings.
@@ -105,8 +106,8 @@ pub(crate) struct LearningArgs {
     /// Rows and columns of a patch, such as 20 or 16x24.
     #[arg(long, value_name = "SIZE", value_parser = patch_size)]
     patch: Option<(usize, usize)>,
-    /// Number of causes, or `auto` for the number that predicts held-out pixels best (see `efmca select`); without it a number
-    /// that suits the size and brightness of the image.
+    /// Number of causes, or `auto` for the number that predicts held-out pixels best (see `efmca select`); without it a
+    /// number that suits the size and brightness of the image.
     #[arg(long, visible_alias = "components", value_name = "H", value_parser = causes)]
     pub(super) causes: Option<Causes>,
     /// Number of states that are kept for each patch.

@@ -24,8 +24,8 @@ pub(super) struct Reference {
 }
 
 impl Reference {
-    /// Reads the truth and finds out whether the image can be compared with it. If the noisy file says by what it was divided
-    /// (`efmca corrupt --peak`), so is the truth.
+    /// Reads the truth and finds out whether the image can be compared with it. If the noisy file says by what it was
+    /// divided (`efmca corrupt --peak`), so is the truth.
     pub(super) fn read(path: Option<&Path>, noisy: &Noisy<'_>) -> Result<Option<Self>, Failure> {
         let Some(path) = path else { return Ok(None) };
         let file = read(path, &ReadOptions::default()).map_err(Failure::input)?;
@@ -45,7 +45,8 @@ impl Reference {
         let peak = truth.iter().copied().filter(|value| !value.is_nan()).fold(0.0, f64::max);
         if !(peak > 0.0 && peak.is_finite()) {
             return Err(Failure::input(format!(
-                "{}: its largest value is {peak}, and PSNR needs a positive one; leave out --reference, or give the clean image",
+                "{}: its largest value is {peak}, and PSNR needs a positive one; leave out --reference, or give the \
+                 clean image",
                 path.display()
             )));
         }

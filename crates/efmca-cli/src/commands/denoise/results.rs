@@ -73,8 +73,9 @@ impl Results<'_> {
                 options.scale = ValueScale::filling(image.view(), sample);
                 let (factor, offset) = options.scale.map_or((1.0, 0.0), |scale| (scale.factor, scale.offset));
                 warning = Some(format!(
-                    "integers would have cost more than the noise that is left ({:.3} against {left:.3}), so values are \
-                     stored as {factor} * value + {offset}; a float format (.tif, .npy, .fits) or --dtype keeps them as they are",
+                    "integers would have cost more than the noise that is left ({:.3} against {left:.3}), so values \
+                     are stored as {factor} * value + {offset}; a float format (.tif, .npy, .fits) or --dtype keeps \
+                     them as they are",
                     cost.rms
                 ));
             }

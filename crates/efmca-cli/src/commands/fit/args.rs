@@ -18,9 +18,9 @@ pub(crate) struct FitArgs {
     /// File for the model, such as model.safetensors.
     #[arg(long, short, value_name = "MODEL")]
     pub(super) output: PathBuf,
-    /// The family of all columns, such as poisson or gamma:k=4, or of one, such as age=gamma (by its name, or by its number
-    /// counted from 1). Can be given several times; columns without one get the family that suits them best. `efmca families`
-    /// lists all.
+    /// The family of all columns, such as poisson or gamma:k=4, or of one, such as age=gamma (by its name, or by its
+    /// number counted from 1). Can be given several times; columns without one get the family that suits them best.
+    /// `efmca families` lists all.
     #[arg(long, value_name = "[COLUMN=]FAMILY")]
     pub(super) family: Vec<String>,
     /// Number of causes, or `auto` for the number that predicts held-out values best.
@@ -32,7 +32,8 @@ pub(crate) struct FitArgs {
     /// Number of starts that are given a short run; the best of them is trained further.
     #[arg(long, default_value_t = 10, value_name = "N")]
     starts: usize,
-    /// Number of states that are kept for each row. Without it all, or 60 where there are too many causes or rows for that.
+    /// Number of states that are kept for each row. Without it all, or 60 where there are too many causes or rows for
+    /// that.
     #[arg(long, value_name = "S")]
     states: Option<usize>,
     #[command(flatten)]

@@ -99,7 +99,8 @@ pub(crate) struct LearningArgs {
     pub(super) states: usize,
     /// For the Gaussian: means and priors in the first half of the iterations and standard deviations in the second
     /// (two), or all at once (one).
-    #[arg(long = "phases", default_value = "two", value_name = "PHASES", value_parser = one_of(&TWO_PHASES), action = ArgAction::Set)]
+    #[arg(long = "phases", default_value = "two", value_name = "PHASES")]
+    #[arg(value_parser = one_of(&TWO_PHASES), action = ArgAction::Set)]
     pub(super) two_phases: bool,
     /// Where means start: clusters of similar data points, or single ones mixed with the average.
     #[arg(long, default_value = "clusters", value_name = "START", value_parser = one_of(&STARTS))]

@@ -227,8 +227,8 @@ impl Kind<'_> {
         let (path, other) = (self.path.display(), first.path.display());
         if self.channels != first.channels {
             return Err(Failure::input(format!(
-                "{path}: the number of its channels is {}, and that of {other} is {}; learn from colour and grey images \
-                 separately",
+                "{path}: the number of its channels is {}, and that of {other} is {}; learn from colour and grey \
+                 images separately",
                 self.channels, first.channels
             )));
         }

@@ -76,8 +76,8 @@ fn left_run(path: &Path, settings: &DataSettings) -> Result<Option<Checkpoint>, 
     })?;
     let then: DataSettings = serde_json::from_value(note).map_err(|error| {
         Failure::input(format!(
-            "{}: its data settings cannot be read ({error}), so it was written by another program; start a new run with \
-             another --out-dir",
+            "{}: its data settings cannot be read ({error}), so it was written by another program; start a new run \
+             with another --out-dir",
             path.display()
         ))
     })?;

@@ -28,8 +28,8 @@ pub(crate) struct NoiseTypeArgs {
     /// A family for each column (usual for CSV files), or one for all of them (usual for arrays).
     #[arg(long, value_enum, value_name = "HOW")]
     pub(super) columns: Option<ColumnsArg>,
-    /// Number of causes, or `auto` for the number that predicts held-out values best; without it 32 for images and sounds, and up
-    /// to 8 for tables.
+    /// Number of causes, or `auto` for the number that predicts held-out values best; without it 32 for images and
+    /// sounds, and up to 8 for tables.
     #[arg(long, visible_alias = "components", value_name = "H", value_parser = causes)]
     causes: Option<Causes>,
     /// Number of trainings of each family that is not far behind.
@@ -92,16 +92,17 @@ impl ComparisonArgs {
     pub(crate) fn show(
         &self,
         input: &Input<'_>,
-        result: (&str, &Value),
+        text: &str,
+        json: &Value,
         stopped: bool,
         other: Option<&Path>,
     ) -> Result<(), Failure> {
         let mut screen = Screen::new();
         if self.json {
-            return Ok(screen.say(&result.1.to_string())?);
+            return Ok(screen.say(&json.to_string())?);
         }
         screen.notes(input.path(), &input.remarks)?;
-        screen.say(result.0)?;
+        screen.say(text)?;
         if stopped {
             screen.say("stopped early: this is the result so far")?;
         }

@@ -44,7 +44,7 @@ pub(crate) fn run(args: &NoiseTypeArgs) -> Result<(), Failure> {
     if let Some(path) = &comparison.outputs.report {
         found.page.write(path, comparison.outputs.force.force).map_err(Failure::work)?;
     }
-    comparison.show(&input, (&found.text, &found.json), watch.stopped(), args.save_model.as_deref())
+    comparison.show(&input, &found.text, &found.json, watch.stopped(), args.save_model.as_deref())
 }
 
 /// A result in all the forms in which it is shown and kept.

@@ -61,8 +61,8 @@ pub(super) fn ranking_text(ranking: &Ranking, input: &Input<'_>) -> String {
         ranking.entries,
         ranking_table(ranking).aligned(&[1, 9])
     );
-    text += "\nheld-out value: log-probability (log-density) of a value that training did not see, in nats; starts: difference\n\
-             between the best and the worst training; ties of tables are ordered by BIC.\n";
+    text += "\nheld-out value: log-probability (log-density) of a value that training did not see, in nats; starts: \
+             difference\nbetween the best and the worst training; ties of tables are ordered by BIC.\n";
     for (reason, families) in reasons(ranking) {
         let line = format!("not possible: {} ({reason})", families.join(", "));
         text += &(wrapped(&line, WIDTH).join("\n  ") + "\n");
@@ -111,8 +111,10 @@ fn columns_table(found: &TableFamilies, names: &[String]) -> TextTable {
 pub(super) fn columns_text(found: &TableFamilies, names: &[String], input: &Input<'_>) -> String {
     let fit = &found.fit;
     format!(
-        "{}, {} causes\n\n{}\n\nheld-out value: log-probability (log-density) of a value that training did not see, in nats, \
-         given the other columns.\nThe complete model: {:.4} nats per held-out value, log-likelihood {:.3} per row, BIC {:.1}.",
+        "{}, {} causes\n\n{}\n\n\
+         held-out value: log-probability (log-density) of a value that training did not see, in nats, given the other \
+         columns.\n\
+         The complete model: {:.4} nats per held-out value, log-likelihood {:.3} per row, BIC {:.1}.",
         input.words(),
         fit.model.h(),
         columns_table(found, names).aligned(&[0, 1, 2, 4, 5]),

@@ -28,7 +28,8 @@ pub(crate) struct UseArgs {
     /// The table: CSV, NPY or NPZ (file.npz:name), with the columns that the model was learned from, in any order.
     #[arg(value_name = "INPUT")]
     input: PathBuf,
-    /// Sums over all states, which is possible for up to 16 causes; without it rows are treated as in the training of the model.
+    /// Sums over all states, which is possible for up to 16 causes; without it rows are treated as in the training of
+    /// the model.
     #[arg(long, conflicts_with = "states")]
     exact: bool,
     /// Number of states that are kept for each row: more take longer and are nearer to the exact result.
