@@ -42,7 +42,9 @@ impl FileKind {
             }
             Some(_) => (FileKind::Image, None),
             // packed FITS images have two endings
-            None if name.ends_with(".gz") && !name.contains(".csv") && !name.contains(".tsv") => (FileKind::Image, None),
+            None if name.ends_with(".gz") && !name.contains(".csv") && !name.contains(".tsv") => {
+                (FileKind::Image, None)
+            }
             None => (FileKind::Text, None),
         }
     }

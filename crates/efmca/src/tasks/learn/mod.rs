@@ -13,6 +13,6 @@ mod whiten;
 pub use draw::{Drawing, DrawnPatches};
 pub use learner::{FeatureLearner, Start};
 pub use preparation::{Preparation, PreparedRows, Transform};
-pub use preparation_error::{Pixel, PreparationError};
+pub use preparation_error::{ImagePixel, PreparationError};
 pub use rows::{SharedRows, WhitenedRows};
 pub use whiten::Whitening;

@@ -6,7 +6,7 @@ use ndarray::Array3;
 use serde::{Deserialize, Serialize};
 
 use super::whiten::check_share;
-use super::{Drawing, DrawnPatches, Pixel, PreparationError, SharedRows, WhitenedRows, Whitening};
+use super::{Drawing, DrawnPatches, ImagePixel, PreparationError, SharedRows, WhitenedRows, Whitening};
 use crate::error::Error;
 use crate::family::Family;
 use crate::model::Data;
@@ -118,7 +118,7 @@ impl Preparation {
     ) -> Result<Array3<f64>, PreparationError> {
         let first = |image: &Array3<f64>, is_wrong: &dyn Fn(f64) -> bool| {
             let ((row, column, _), value) = image.indexed_iter().find(|(_, value)| is_wrong(**value))?;
-            Some((Pixel { image: number, row: row + 1, column: column + 1 }, *value))
+            Some((ImagePixel { image: number, row: row + 1, column: column + 1 }, *value))
         };
         if let Some((pixel, value)) = first(&image, &f64::is_infinite) {
             return Err(PreparationError::NotFinite { pixel, value });
@@ -209,7 +209,7 @@ mod tests {
         image
     }
 
-    const PIXEL: Pixel = Pixel { image: 2, row: 13, column: 10 };
+    const PIXEL: ImagePixel = ImagePixel { image: 2, row: 13, column: 10 };
     const PLAIN: Preparation = Preparation { transform: Transform::None, normalise: false, whiten: None };
     const DRAWING: Drawing = Drawing { patch: (5, 4), count: 100, seed: 3 };
 
@@ -262,7 +262,7 @@ mod tests {
         let half = refused(PLAIN, 3.5, &*poisson);
         assert!(matches!(half, PreparationError::OutsideSupport { pixel: PIXEL, .. }), "{half}");
         assert!(half.to_string().starts_with("image 2, row 13, column 10: the value 3.5"), "{half}");
-        let first = Pixel { image: 1, row: 1, column: 1 };
+        let first = ImagePixel { image: 1, row: 1, column: 1 };
         let fractions = refused(normalised, 1.0, &*poisson);
         assert!(matches!(fractions, PreparationError::OutsideSupport { pixel, .. } if pixel == first), "{fractions}");
     }

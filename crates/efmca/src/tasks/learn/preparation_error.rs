@@ -8,7 +8,7 @@ use crate::error::Error;
 
 /// A pixel, counted from 1 as in viewers of images.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Pixel {
+pub struct ImagePixel {
     /// The number of the image.
     pub image: usize,
     /// The row in it.
@@ -17,7 +17,7 @@ pub struct Pixel {
     pub column: usize,
 }
 
-impl fmt::Display for Pixel {
+impl fmt::Display for ImagePixel {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "image {}, row {}, column {}", self.image, self.row, self.column)
     }
@@ -31,7 +31,7 @@ pub enum PreparationError {
     #[error("{pixel}: the value is {value}; every value must be finite, and NaN marks a missing one")]
     NotFinite {
         /// The pixel.
-        pixel: Pixel,
+        pixel: ImagePixel,
         /// Its value.
         value: f64,
     },
@@ -47,7 +47,7 @@ pub enum PreparationError {
     #[error("{pixel}: the value {value} has no logarithm; mark it as missing with NaN, or take no logarithms")]
     NoLogarithm {
         /// The pixel.
-        pixel: Pixel,
+        pixel: ImagePixel,
         /// Its value.
         value: f64,
     },
@@ -58,7 +58,7 @@ pub enum PreparationError {
     )]
     OutsideSupport {
         /// The pixel.
-        pixel: Pixel,
+        pixel: ImagePixel,
         /// Its value.
         value: f64,
         /// The family.
