@@ -2,7 +2,7 @@
 
 mod common;
 #[path = "../examples/algorithm1.rs"]
-#[allow(dead_code, unreachable_pub, clippy::print_stdout)]
+#[allow(dead_code, unreachable_pub)]
 mod example;
 
 use common::*;

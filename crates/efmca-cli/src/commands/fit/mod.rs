@@ -32,8 +32,8 @@ pub(crate) fn run(args: &FitArgs) -> Result<(), Failure> {
     let given = ColumnFamilies::resolve(&args.family, &table)?;
     let learner = given.of_columns().fold(learner, |learner, (d, spec)| learner.column(d, spec));
     let coded = table.kinds.iter().enumerate().filter(|(d, _)| !given.has(*d));
-    let coded = coded.filter_map(|(d, kind)| Some((d, for_labels(kind.labels()?.len()))));
-    let learner = coded.fold(learner, |learner, (d, spec)| learner.column(d, spec));
+    let coded = coded.filter_map(|(d, kind)| Some((d, kind.labels()?.len())));
+    let learner = coded.fold(learner, |learner, (d, count)| learner.labels(d, count));
     let labels = table.labels();
     let origin = TableOrigin { path: &args.input, names: &table.names, labels: &labels, step: 1, learning: true };
     let mut watch = Watch::new(args.work.log_format);
@@ -72,11 +72,6 @@ pub(crate) fn run(args: &FitArgs) -> Result<(), Failure> {
         ],
     );
     Ok(())
-}
-
-/// The family of a column of words, which have no order.
-fn for_labels(count: usize) -> String {
-    if count <= 2 { "bernoulli".to_owned() } else { format!("categorical:k={count},order=nominal") }
 }
 
 /// Why this number of causes was taken.
@@ -194,17 +189,5 @@ impl Summary {
             curve: learned.fit.history.iter().map(|step| step.bound).collect(),
             ..Report::default()
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_are_yes_or_no_or_one_of_many() {
-        for count in [1, 2, 3, 50] {
-            assert!(efmca::family::family(&for_labels(count)).is_ok());
-        }
     }
 }

@@ -73,6 +73,17 @@ impl TableLearner {
         self
     }
 
+    /// Column `d`, counted from zero, holds the codes 0, 1, … of `count` labels that have no order: yes or no for two of them, and
+    /// one of many for more.
+    #[must_use]
+    pub fn labels(self, d: usize, count: usize) -> TableLearner {
+        if count <= 2 {
+            self.column(d, "bernoulli")
+        } else {
+            self.column(d, format!("categorical:k={count},order=nominal"))
+        }
+    }
+
     /// The number of causes (default: [`Causes::Auto`]).
     #[must_use]
     pub fn causes(mut self, causes: impl Into<Causes>) -> TableLearner {
@@ -143,5 +154,19 @@ impl TableLearner {
     pub fn run_observed(&self, table: ArrayView2<'_, f64>, observer: &mut Observer<'_>) -> Result<LearnedTable> {
         self.check()?;
         learn(self, table, observer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_are_yes_or_no_or_one_of_many() {
+        for (count, expected) in [(1, "bernoulli"), (2, "bernoulli"), (3, "categorical:k=3,order=nominal")] {
+            let learner = TableLearner::new().labels(4, count);
+            assert_eq!(learner, TableLearner::new().column(4, expected));
+            assert!(learner.check().is_ok());
+        }
     }
 }
