@@ -7,7 +7,7 @@ use std::path::Path;
 use efmca_io::image_file::{ReadOptions, SampleType, WriteOptions, read, write};
 use ndarray::Array4;
 
-use common::{efmca, refused, succeeds, text};
+use common::{efmca, interrupted, refused, succeeds, text};
 
 /// Stripes and a bright corner.
 fn scene(pages: usize, channels: usize) -> Array4<f64> {
@@ -171,28 +171,12 @@ fn a_reference_that_does_not_fit_is_refused_before_the_work() {
 #[cfg(unix)]
 #[test]
 fn after_ctrl_c_the_report_has_the_models_that_ran() {
-    use std::io::{BufRead, BufReader};
-    use std::process::{Command, Stdio};
-
     let folder = folder_with(1, 1);
     let path = folder.path();
     let arguments = ["denoise", "noisy.tif", "-o", "out.tif", "--noise", "poisson", "--report", "r.html"];
-    let slow = ["--iterations", "100000", "--causes", "12", "--log-format", "json"];
-    let mut child = Command::new(assert_cmd::cargo::cargo_bin!("efmca"))
-        .current_dir(path)
-        .args(arguments.iter().chain(&slow))
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut messages = BufReader::new(child.stderr.take().unwrap());
-    let mut line = String::new();
-    messages.read_line(&mut line).unwrap();
+    let slow = ["--iterations", "100000", "--causes", "12"];
+    let (line, _, output) = interrupted(path, &[&arguments[..], &slow].concat());
     assert!(line.contains("\"iteration\""), "{line}");
-    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    assert!(sent.success());
-    std::io::copy(&mut messages, &mut std::io::sink()).unwrap();
-    let output = child.wait_with_output().unwrap();
     assert!(output.status.success() && text(&output.stdout).contains("stopped early"), "{}", text(&output.stdout));
     // the first of three models, with the iterations that it had
     let page = std::fs::read_to_string(path.join("r.html")).unwrap();

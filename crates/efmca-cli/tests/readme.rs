@@ -52,3 +52,13 @@ fn the_page_of_families_is_up_to_date() {
     let listed = String::from_utf8(listed.stdout).unwrap();
     assert!(page.contains(listed.trim()), "put the output of `efmca families` into docs/FAMILIES.md:\n{listed}");
 }
+
+/// The counts that README gives in words are those of the results.
+#[test]
+fn the_readme_has_the_numbers_of_the_results() {
+    let read = |path: &str| std::fs::read_to_string(format!("{}/../../{path}", env!("CARGO_MANIFEST_DIR"))).unwrap();
+    let (readme, images) = (read("README.md"), read("experiments/results/noise-images.md"));
+    let named = images.split("**").nth(1).and_then(|text| text.split(" of 18").next()).unwrap();
+    assert!(named.parse::<usize>().is_ok(), "{named}");
+    assert!(readme.contains(&format!("18 noisy images, {named} are named correctly")), "{named} of 18");
+}

@@ -7,7 +7,7 @@ use std::path::Path;
 use efmca_io::table_file::{TableOptions, read_table, write_table};
 use ndarray::Array2;
 
-use common::{refused, succeeds};
+use common::{interrupted, refused, succeeds};
 
 /// A folder with rows.npy and models of its rows with 2, 8 and 16 causes; the latter two have truncated posteriors.
 fn folder() -> tempfile::TempDir {
@@ -88,31 +88,16 @@ fn rows_that_are_drawn_piece_by_piece_are_those_that_are_drawn_at_once() {
 #[cfg(unix)]
 #[test]
 fn ctrl_c_ends_encoding_without_a_result() {
-    use std::io::{BufRead, BufReader, Read};
-    use std::process::{Command, Stdio};
-
     let folder = folder();
     let path = folder.path();
     succeeds(path, &["sample", "many.safetensors", "-n", "50000", "-o", "large.npy"]);
     for command in ["encode", "score"] {
         // all 65,536 states of every row take minutes
-        let mut child = Command::new(assert_cmd::cargo::cargo_bin!("efmca"))
-            .current_dir(path)
-            .args([command, "many.safetensors", "large.npy", "-o", "out.csv", "--exact", "--log-format", "json"])
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut messages = BufReader::new(child.stderr.take().unwrap());
-        let mut line = String::new();
-        messages.read_line(&mut line).unwrap();
+        let (line, rest, output) =
+            interrupted(path, &[command, "many.safetensors", "large.npy", "-o", "out.csv", "--exact"]);
         let first: serde_json::Value = serde_json::from_str(&line).unwrap();
         assert!(first["event"] == "rows" && first["of"] == 50_000 && first["seconds_left"].is_number(), "{line}");
-        assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
-        let mut rest = String::new();
-        messages.read_to_string(&mut rest).unwrap();
-        let status = child.wait().unwrap();
-        assert_eq!(status.code(), Some(1), "{rest}");
+        assert_eq!(output.status.code(), Some(1), "{rest}");
         assert!(rest.contains("error: large.npy: stopped before all rows were done, so there is no result"), "{rest}");
         assert!(!path.join("out.csv").exists());
     }

@@ -23,7 +23,7 @@ use crate::error::hint_for_reading;
 use crate::model_file::{METADATA_KEY, numbers};
 use crate::write::{create_folder_of, hint_for};
 
-/// What the metadata calls itself.
+/// The name of the format in the metadata.
 const FORMAT: &str = "efmca-checkpoint";
 const VERSION: u64 = 2;
 /// Numbers of each iteration.

@@ -12,9 +12,9 @@ pub enum IoError {
     CreateFolder {
         /// The folder.
         path: PathBuf,
-        /// What to do about it.
+        /// A remedy, ready to be printed.
         hint: &'static str,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// A file could not be written.
@@ -22,9 +22,9 @@ pub enum IoError {
     Write {
         /// The file.
         path: PathBuf,
-        /// What to do about it.
+        /// A remedy, ready to be printed.
         hint: &'static str,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// A file could not be read.
@@ -32,9 +32,9 @@ pub enum IoError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What to do about it.
+        /// A remedy, ready to be printed.
         hint: &'static str,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// A file does not hold a model, or only a part of one.
@@ -42,7 +42,7 @@ pub enum IoError {
     NotAModel {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault.
         problem: String,
     },
     /// A file is no checkpoint, or a damaged one.
@@ -50,7 +50,7 @@ pub enum IoError {
     NotACheckpoint {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault.
         problem: String,
     },
     /// A file has no rows that can be read from it one by one.
@@ -58,7 +58,7 @@ pub enum IoError {
     NotRows {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault.
         problem: String,
     },
     /// A model could not be turned into the bytes of a file.
@@ -66,7 +66,7 @@ pub enum IoError {
     EncodeModel {
         /// The file that was to be written.
         path: PathBuf,
-        /// What the encoder said.
+        /// The error of the encoder.
         reason: String,
     },
     /// A file does not hold an image that can be read.
@@ -74,9 +74,9 @@ pub enum IoError {
     NotAnImage {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it, and where.
+        /// The fault and its place.
         problem: String,
-        /// What to do about it.
+        /// A remedy, ready to be printed.
         hint: &'static str,
     },
     /// A file does not hold a sound that can be read.
@@ -84,9 +84,9 @@ pub enum IoError {
     NotASound {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it, and where.
+        /// The fault and its place.
         problem: String,
-        /// What to do about it.
+        /// A remedy, ready to be printed.
         hint: &'static str,
     },
     /// A file does not hold a table that can be read.
@@ -94,9 +94,9 @@ pub enum IoError {
     NotATable {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it, and where.
+        /// The fault and its place.
         problem: String,
-        /// What to do about it.
+        /// A remedy, ready to be printed.
         hint: &'static str,
     },
     /// A table has no place in a file.
@@ -104,9 +104,9 @@ pub enum IoError {
     TableCannotBeWritten {
         /// The file.
         path: PathBuf,
-        /// What does not fit.
+        /// The setting that does not fit.
         problem: String,
-        /// What to do about it.
+        /// A remedy, ready to be printed.
         hint: &'static str,
     },
     /// A file that exists would be overwritten.
@@ -128,9 +128,9 @@ pub enum IoError {
     CannotHold {
         /// The file.
         path: PathBuf,
-        /// What does not fit.
+        /// The setting that does not fit.
         problem: String,
-        /// What to do about it.
+        /// A remedy, ready to be printed.
         hint: &'static str,
     },
     /// A value has no place in the type of number that is to be written.
@@ -148,7 +148,7 @@ pub enum IoError {
         place: String,
         /// Why it has no place.
         problem: String,
-        /// What to do about it.
+        /// A remedy, ready to be printed.
         hint: &'static str,
     },
     /// An image has another size than the one it belongs to.
@@ -171,12 +171,12 @@ pub enum IoError {
         what: &'static str,
         /// Its value as text.
         value: String,
-        /// What is allowed.
+        /// The values that are allowed.
         hint: &'static str,
     },
 }
 
-/// What a user can do about an error of this kind when a file is read.
+/// A remedy for an error of this kind when a file is read.
 pub(crate) fn hint_for_reading(kind: ErrorKind) -> &'static str {
     match kind {
         ErrorKind::NotFound => "check that the path is right",

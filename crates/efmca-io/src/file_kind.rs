@@ -1,4 +1,4 @@
-//! What a file most likely holds: an image, a table or a sound.
+//! The kind of a file: an image, a table or a sound.
 
 use std::io::Read;
 use std::path::Path;

@@ -59,7 +59,7 @@ impl ModelFile {
         self.labels.get(d)?.as_deref()
     }
 
-    /// What is wrong with the names and labels, if anything is.
+    /// The fault of the names and labels, if there is one.
     fn problem(&self) -> Option<String> {
         let d = self.model.d();
         if !self.names.is_empty() && self.names.len() != d {

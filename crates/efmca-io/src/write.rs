@@ -89,7 +89,7 @@ pub(crate) fn create_folder_of(path: &Path) -> Result<(), IoError> {
     })
 }
 
-/// What a user can do about an error of this kind.
+/// A remedy for an error of this kind.
 pub(crate) fn hint_for(kind: ErrorKind) -> &'static str {
     match kind {
         ErrorKind::PermissionDenied => "check that you may write in that folder, or choose another one",

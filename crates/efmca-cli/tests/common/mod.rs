@@ -1,7 +1,8 @@
 //! Running the program, for the tests of all commands.
 
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use assert_cmd::cargo::cargo_bin;
 
@@ -29,4 +30,23 @@ pub(crate) fn refused(folder: &Path, arguments: &[&str]) -> String {
     let message = text(&output.stderr);
     assert!(message.starts_with("error: "), "{message}");
     message
+}
+
+/// Presses Ctrl-C after the first line of the log. Returns that line, the rest of standard error, and what the program left.
+#[allow(dead_code)] // not every test file interrupts something
+pub(crate) fn interrupted(folder: &Path, arguments: &[&str]) -> (String, String, Output) {
+    let mut child = Command::new(cargo_bin!("efmca"))
+        .current_dir(folder)
+        .args(arguments)
+        .args(["--log-format", "json"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut messages = BufReader::new(child.stderr.take().unwrap());
+    let (mut first, mut rest) = (String::new(), String::new());
+    messages.read_line(&mut first).unwrap();
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    messages.read_to_string(&mut rest).unwrap();
+    (first, rest, child.wait_with_output().unwrap())
 }

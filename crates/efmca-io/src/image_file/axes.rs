@@ -8,7 +8,7 @@ use ndarray::{Array3, Array4, ArrayD, ArrayView4, Axis as NdAxis, IxDyn};
 use super::fault::Fault;
 use crate::IoError;
 
-/// What an axis of an array counts.
+/// The direction that an axis of an array counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Axis {
     Page,

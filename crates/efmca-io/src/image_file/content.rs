@@ -1,4 +1,4 @@
-//! What passes between the formats and the rest.
+//! Values that pass between the formats and the rest.
 
 use ndarray::{Array4, ArrayD, ArrayView4};
 
@@ -7,21 +7,21 @@ use super::metadata::{Colour, Metadata};
 use super::quantize::ValueScale;
 use super::sample_type::SampleType;
 
-/// What a format's reader found.
+/// The content of a file, as a format's reader found it.
 pub(crate) struct Decoded {
     /// The numbers, with the axes of the file.
     pub(crate) array: ArrayD<f64>,
-    /// What the axes are, if the format says it.
+    /// The axes, if the format names them.
     pub(crate) axes: Option<Axes>,
-    /// What the channels are, if the format says it.
+    /// The channels, if the format names them.
     pub(crate) colour: Option<Colour>,
     /// The rest; axes, shape, colour and alpha are still to be filled in.
     pub(crate) metadata: Metadata,
-    /// What the user should know.
+    /// Notes for the user.
     pub(crate) remarks: Vec<String>,
 }
 
-/// What a format's writer stores.
+/// The content of a file, as a format's writer stores it.
 pub(crate) struct Content<'a> {
     /// The numbers as they are to stand in the file, alpha as last channel.
     pub(crate) stored: Array4<f64>,

@@ -1,4 +1,4 @@
-//! What is wrong with a file, before its path is added, and reading bytes without running over the
+//! Faults of a file, before its path is added, and reading bytes without running over the
 //! end.
 
 use std::path::Path;

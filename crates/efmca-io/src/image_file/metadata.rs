@@ -1,4 +1,4 @@
-//! What a file says besides its numbers.
+//! Metadata: everything in a file besides its numbers.
 
 use ndarray::Array3;
 
@@ -6,7 +6,7 @@ use super::axes::Axes;
 use super::format::Format;
 use super::sample_type::SampleType;
 
-/// What the channels of an image are.
+/// The meaning of the channels of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Colour {
     /// One channel.
@@ -18,7 +18,7 @@ pub enum Colour {
 }
 
 impl Colour {
-    /// What this many channels are if nothing is said about them.
+    /// The usual meaning of this many channels.
     pub(crate) fn of_channels(channels: usize) -> Self {
         match channels {
             1 => Self::Grey,
@@ -72,7 +72,7 @@ pub(crate) struct PngColour {
     pub(crate) srgb: Option<png::SrgbRenderingIntent>,
 }
 
-/// What a file says besides its numbers, so that a result can be written that looks like it.
+/// Everything in a file besides its numbers, so that a result can be written that looks like it.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Metadata {
@@ -81,7 +81,7 @@ pub struct Metadata {
     /// The type of its numbers. Where FITS scales them (BSCALE, BZERO) it is the type that can hold
     /// the scaled numbers.
     pub sample: SampleType,
-    /// What the channels are, alpha left out.
+    /// The channels, alpha left out.
     pub colour: Colour,
     /// Alpha by page, row and column, as it is in the file.
     pub alpha: Option<Array3<f64>>,

@@ -2,7 +2,7 @@
 
 use super::fault::Fault;
 
-/// What marks a note as ours in the file.
+/// The mark of our own notes in a file.
 pub(crate) const PREFIX: &str = "efmca:";
 
 /// PNG allows 79 characters, the prefix included.

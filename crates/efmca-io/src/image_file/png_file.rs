@@ -143,7 +143,7 @@ impl Pixels {
     }
 }
 
-/// What a file says besides its pixels.
+/// The metadata of a file.
 fn describe(info: &png::Info<'_>, metadata: &mut Metadata) {
     let mut text: Vec<(String, String)> = Vec::new();
     text.extend(info.uncompressed_latin1_text.iter().map(|chunk| (chunk.keyword.clone(), chunk.text.clone())));

@@ -7,7 +7,7 @@ use ndarray::{Array4, ArrayView4};
 use super::sample_type::SampleType;
 use crate::IoError;
 
-/// What is done to values before they are stored: `stored = value * factor + offset`.
+/// The change of values before they are stored: `stored = value * factor + offset`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ValueScale {
     /// The factor, not 0.
@@ -46,7 +46,7 @@ impl ValueScale {
     }
 }
 
-/// What it costs to store values in a type.
+/// The cost of storing values in a type.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct RoundingCost {
     /// The root of the mean square difference between what is stored and the values, in units of
@@ -60,7 +60,7 @@ pub struct RoundingCost {
     pub not_a_number: usize,
 }
 
-/// What [`write`](super::write) would change if it stored the values in this type.
+/// The changes that [`write`](super::write) would make if it stored the values in this type.
 pub fn rounding_cost(values: ArrayView4<f64>, sample: SampleType, scale: Option<ValueScale>) -> RoundingCost {
     let mut tally = Tally::default();
     for value in values {
@@ -125,7 +125,7 @@ pub(crate) fn quantize(
     Ok(Quantized { stored, cost: tally.cost() })
 }
 
-/// What becomes of a value.
+/// A value after it was stored.
 #[derive(Clone, Copy)]
 enum Stored {
     Within(f64),

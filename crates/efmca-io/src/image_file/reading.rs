@@ -22,7 +22,7 @@ const LONGEST_HEADER: u64 = 65 << 10;
 /// How a file is read.
 #[derive(Debug, Clone)]
 pub struct ReadOptions {
-    /// What the axes of the array are. By default what the format says; where it does not (NPY and
+    /// The axes of the array. By default those that the format names; where it does not (NPY and
     /// NPZ), two axes are rows and columns, a last axis of 3 is colour, one of 4 is colour with
     /// alpha, and other axes before rows and columns are pages. In FITS all axes before rows and
     /// columns are pages.
@@ -46,9 +46,9 @@ pub struct ImageFile {
     /// The numbers of the file by page, row, column and channel, as they are in it; alpha is left
     /// out and stands in the metadata. Undefined pixels (BLANK in FITS) are NaN.
     pub values: Array4<f64>,
-    /// What else the file says.
+    /// The metadata of the file.
     pub metadata: Metadata,
-    /// What the user should know: parts of the file that were left out, digits that were lost.
+    /// Notes for the user: parts of the file that were left out, digits that were lost.
     pub remarks: Vec<String>,
 }
 
@@ -152,7 +152,7 @@ fn decode_plain(bytes: &[u8], array: Option<&str>, options: &ReadOptions) -> Res
     }
 }
 
-/// What to say about a file of none of our formats.
+/// The message about a file of none of our formats.
 fn unknown(bytes: &[u8]) -> Fault {
     const KINDS: [(&[u8], &str); 6] = [
         (b"\xff\xd8\xff", "it is a JPEG file, whose compression has changed the noise"),

@@ -24,14 +24,14 @@ pub struct WriteOptions<'a> {
     /// Keys and values to store beside the numbers. They are marked with `efmca:` in the file and
     /// stand in [`Metadata::notes`] when it is read.
     pub notes: Vec<(String, String)>,
-    /// What is done to values before they are stored. FITS keeps it as BSCALE and BZERO, so that a
+    /// The change of values before they are stored. FITS keeps it as BSCALE and BZERO, so that a
     /// reader undoes it; the other formats as the notes `scale-factor` and `scale-offset`.
     pub scale: Option<ValueScale>,
     /// Whether a file that is there may be replaced.
     pub force: bool,
 }
 
-/// What was written.
+/// A file that was written.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Written {
@@ -49,7 +49,7 @@ pub struct Written {
     pub rounding_rms: f64,
     /// Whether the notes are in the file; NPY has no place for them.
     pub notes_kept: bool,
-    /// What the user should know: parts of the metadata that have no place in the format or are no
+    /// Notes for the user: parts of the metadata that have no place in the format or are no
     /// longer true.
     pub remarks: Vec<String>,
 }

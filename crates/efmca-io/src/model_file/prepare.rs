@@ -5,7 +5,7 @@ use ndarray::Array2;
 use super::ModelFile;
 
 impl ModelFile {
-    /// What is done to rows, in a few words.
+    /// The change of rows, in a few words.
     pub fn changes(&self) -> Option<&'static str> {
         match (self.logarithms, self.whitening.is_some()) {
             (false, false) => None,
@@ -49,7 +49,7 @@ impl ModelFile {
         Ok(rows)
     }
 
-    /// What rows of the model are in the units of the data: [`ModelFile::prepared`] undone.
+    /// Rows of the model in the units of the data: [`ModelFile::prepared`] undone.
     pub fn restored(&self, mut rows: Array2<f64>) -> Array2<f64> {
         if let Some(whitening) = &self.whitening {
             for mut row in rows.rows_mut() {

@@ -17,7 +17,7 @@ const PIPE: &str = "a program that writes to a pipe leaves the size open: let it
 /// The bytes before the first chunk.
 pub(super) const HEADER: usize = 12;
 
-/// What is wrong with a file, before its path is added.
+/// A fault of a file, before its path is added.
 #[derive(Debug)]
 pub(super) struct Fault {
     pub(super) problem: String,
@@ -135,7 +135,7 @@ fn data_of(size: u32, rest: &[u8]) -> Result<&[u8], Fault> {
     })
 }
 
-/// What to say about a file whose size is not the one in its header. All data are there by then, so
+/// The remark about a file whose size is not the one in its header. All data are there by then, so
 /// that this is no reason to refuse it.
 fn size_remark(bytes: &[u8]) -> Vec<String> {
     let promised = chunk_header(bytes, 0).map_or(0, |(_, size)| u64::from(size) + 8);

@@ -2,7 +2,7 @@
 
 use super::chunks::{CONVERT, Fault};
 
-/// What the format chunk says, checked.
+/// The content of the format chunk, checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Format {
     pub(super) channels: usize,

@@ -41,7 +41,7 @@ pub struct Sound {
     pub samples: Vec<f64>,
     /// How many samples there are in a second.
     pub rate: u32,
-    /// What the user should know: channels that were averaged, sizes that are not right.
+    /// Notes for the user: channels that were averaged, sizes that are not right.
     pub remarks: Vec<String>,
 }
 

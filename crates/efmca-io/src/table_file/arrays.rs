@@ -9,7 +9,7 @@ use crate::image_file::fault::Fault;
 use crate::image_file::format::Format;
 use crate::image_file::{npy, npz};
 
-/// What the notes with the names of columns are called in NPZ files, before the number of the column.
+/// The name of notes with the names of columns in NPZ files, before the number of the column.
 const NAME_KEY: &str = "column-";
 
 /// The table in the bytes of an NPY or NPZ file.

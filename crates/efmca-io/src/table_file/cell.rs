@@ -1,8 +1,8 @@
-//! What a field of a CSV file is.
+//! The kind of a field of a CSV file.
 
 use std::borrow::Cow;
 
-/// What a field is.
+/// The kind of a field.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Cell<'a> {
     Missing,
@@ -35,7 +35,7 @@ impl Oddity {
         self != Self::Text
     }
 
-    /// What is wrong with the cell, after its text, and what to do about it.
+    /// The fault of the cell, after its text, and a remedy.
     pub(crate) fn explained(self) -> (&'static str, &'static str) {
         match self {
             Self::Text => (
@@ -95,7 +95,7 @@ pub(crate) fn text_of(field: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// What a field is.
+/// The kind of a field.
 pub(crate) fn classify<'a>(field: &'a [u8], markers: &Markers) -> Cell<'a> {
     let text = text_of(field);
     // Markers come first, as they may be numbers: -999.
@@ -111,7 +111,7 @@ pub(crate) fn classify<'a>(field: &'a [u8], markers: &Markers) -> Cell<'a> {
     }
 }
 
-/// What a text that is no number for Rust may have been meant as.
+/// The number that a text may have been meant as which is none for Rust.
 fn oddity_of(text: &str) -> Oddity {
     let unsigned = text.strip_prefix(['+', '-', '−']).unwrap_or(text);
     if unsigned == "∞" {

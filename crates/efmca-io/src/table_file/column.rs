@@ -1,4 +1,4 @@
-//! What is known of a column while its cells are read, and what it is in the end.
+//! A column while its cells are read, and its kind in the end.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -10,7 +10,7 @@ use crate::image_file::fault::Fault;
 /// Columns of text with more labels are names, ids or remarks, and have no place in a table of numbers.
 const MOST_LABELS: usize = 50;
 
-/// What a NaN begins with that stands for a label; its number follows. Arithmetic makes no such NaN.
+/// The beginning of a NaN that stands for a label; its number follows. Arithmetic makes no such NaN.
 const LABEL: u64 = 0x7ffc_0000_0000_0000;
 
 /// A column, while the file is read.
@@ -36,7 +36,7 @@ struct Odd {
     text: String,
 }
 
-/// What becomes of a column.
+/// The kind that a column is found to have.
 pub(crate) enum Fate {
     Kept {
         kind: Kind,
@@ -85,7 +85,7 @@ impl Column {
         f64::from_bits(LABEL | position)
     }
 
-    /// What the column is; `cells` are its values as [`Self::push`] made them.
+    /// The kind of the column; `cells` are its values as [`Self::push`] made them.
     pub(crate) fn finish(&self, name: &str, cells: impl Iterator<Item = f64>) -> Result<Fate, Fault> {
         let odd = self.odd_numbers + self.texts;
         let all = self.numbers + odd;
@@ -154,12 +154,12 @@ impl Fate {
     }
 }
 
-/// What tells numbers apart: 0 and -0 are the same.
+/// A key that tells numbers apart: 0 and -0 are the same.
 fn key_of(number: f64) -> u64 {
     (number + 0.0).to_bits()
 }
 
-/// What the cells of a column become.
+/// The values of the cells of a column.
 #[derive(Default)]
 pub(crate) struct Codes {
     /// By the position of the label; empty in a column of numbers.

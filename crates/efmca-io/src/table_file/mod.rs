@@ -53,11 +53,11 @@ pub struct Table {
     pub names: Vec<String>,
     /// The values by row and column; NaN where there is none. All others are finite.
     pub values: Array2<f64>,
-    /// What the values of each column were in the file.
+    /// The kind of each column in the file.
     pub kinds: Vec<Kind>,
     /// The names of columns that were left out because they hold no value.
     pub empty: Vec<String>,
-    /// What the user should know: columns that were left out, labels that were coded.
+    /// Notes for the user: columns that were left out, labels that were coded.
     pub remarks: Vec<Remark>,
 }
 
@@ -70,7 +70,7 @@ impl Table {
     }
 }
 
-/// What the values of a column were in the file.
+/// The kind of a column in the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Kind {

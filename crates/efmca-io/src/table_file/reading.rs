@@ -16,7 +16,7 @@ use crate::image_file::format::{Format, Location};
 /// How much of a file is looked at to find out what it is.
 const HEAD: u64 = 256 << 10;
 
-/// What files packed with gzip begin with.
+/// The beginning of files packed with gzip.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// Reads a table; the content of the file decides on its format, not its name.

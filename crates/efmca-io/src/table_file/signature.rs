@@ -8,7 +8,7 @@ const SHEET: &str = "open it in the program that made it, and save the sheet as 
 const UNPACK: &str = "unpack it first, or pack it with gzip";
 const IMAGE: &str = "read it as an image, or give a CSV, NPY or NPZ file";
 
-/// What files begin with, what they then are, and what to do.
+/// Beginnings of files, what they then are, and what to do.
 const KINDS: [(&[u8], &str, &str); 12] = [
     (b"\xff\xd8\xff", "it is a JPEG image", IMAGE),
     (b"GIF8", "it is a GIF image", IMAGE),

@@ -1,4 +1,4 @@
-//! What can go wrong on the way through a file.
+//! Faults on the way through a file.
 
 use std::path::Path;
 

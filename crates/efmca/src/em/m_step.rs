@@ -28,7 +28,7 @@ pub(super) struct MStep<'a> {
 const NOTHING: f64 = 1e-12;
 
 impl MStep<'_> {
-    /// Eqns. 40 and 47: $\pi_h = \frac1N\sum_n\mathbb E\lbrack s_h\rbrack $ and
+    /// Eqns. 38-40 and 47, whose fixed points are those of Theorems 1 and 2 (Eqns. 30-31 and 46): $\pi_h = \frac1N\sum_n\mathbb E\lbrack s_h\rbrack $ and
     /// $W^{(l)}_{dh} = \frac{\sum_n\mathbb E\lbrack \mathcal A_{dh}\rbrack  T_l(y_d^{(n)})}{\sum_n\mathbb E\lbrack \mathcal A_{dh}\rbrack }$.
     pub(super) fn apply(&self, model: &mut Model, moments: &Moments) {
         if !self.hold_pi {

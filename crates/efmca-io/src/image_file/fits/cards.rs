@@ -11,7 +11,7 @@ pub(crate) const CARD: usize = 80;
 /// The axes that we count; the standard allows 999.
 const MOST_AXES: i64 = 16;
 
-/// What starts a card that goes on with the note of the card before.
+/// The beginning of a card that continues the note of the card before.
 pub(crate) const CONTINUED: &str = "efmca> ";
 
 /// Cards about the array and its place in the file, which are made anew, and checksums and extremes,
@@ -50,7 +50,7 @@ impl Header {
         Err(Fault::damaged("its cards do not come to an END"))
     }
 
-    /// What stands behind `=` in a card, up to the comment; strings stay in their quotes.
+    /// The text behind `=` in a card, up to the comment; strings stay in their quotes.
     fn value(&self, keyword: &str) -> Option<&str> {
         let card = self.cards.iter().find(|card| card[..8].trim_end() == keyword && card[8..].starts_with('='))?;
         let value = card[9..].trim();

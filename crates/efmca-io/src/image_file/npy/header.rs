@@ -6,7 +6,7 @@ use super::super::sample_type::{ByteOrder, SampleType};
 /// Longer headers are those of arrays of records; NumPy itself asks before it reads them.
 const LONGEST: u64 = 64 * 1024;
 
-/// What an NPY file says about its array.
+/// The header of an NPY file.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Header {
     /// The type as NumPy writes it, `<f8`.

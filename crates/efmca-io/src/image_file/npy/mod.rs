@@ -33,7 +33,7 @@ pub(crate) fn read(bytes: &[u8], limit: u64) -> Result<Decoded, Fault> {
     Ok(Decoded { array, axes: None, colour: None, metadata: Metadata::new(Format::Npy, sample), remarks })
 }
 
-/// What to say about whole numbers that a double cannot hold.
+/// The remark about integers that a double cannot hold.
 pub(crate) fn digits_lost(count: usize) -> String {
     format!("{count} whole numbers beyond 2^53 were rounded to the nearest double")
 }

@@ -118,7 +118,7 @@ struct Entry<'a> {
     bytes: &'a [u8],
 }
 
-/// What a file says about a page.
+/// The description of a page.
 pub(super) struct Directory<'a> {
     entries: Vec<Entry<'a>>,
     order: ByteOrder,

@@ -116,7 +116,7 @@ fn add_imagej_pages(
     Ok(())
 }
 
-/// What the first page says besides its pixels.
+/// The metadata of the first page.
 fn describe(directory: &Directory<'_>, metadata: &mut Metadata) {
     let mut lines = Vec::new();
     if let Some(description) = directory.text(tag::IMAGE_DESCRIPTION) {

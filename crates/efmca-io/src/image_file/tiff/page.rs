@@ -1,4 +1,4 @@
-//! What a directory says about the pixels of a page.
+//! A directory's description of the pixels of a page.
 
 use super::super::fault::{CONVERT, Fault, count_within, part};
 use super::super::sample_type::SampleType;

@@ -3,7 +3,7 @@
 use super::super::fault::{CONVERT, Fault};
 use super::super::sample_type::{ByteOrder, SampleType};
 
-/// What was done to rows before they were packed.
+/// The change of rows before they were packed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Predictor {
     None,

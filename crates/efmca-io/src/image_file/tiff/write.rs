@@ -52,7 +52,7 @@ enum Value {
     Rational(u32, u32),
 }
 
-/// What a directory has to say about the pixels.
+/// A directory's description of the pixels.
 fn layout(
     content: &Content<'_>,
     rows: usize,

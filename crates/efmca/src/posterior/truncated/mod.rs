@@ -7,9 +7,25 @@
 //!
 //! ```text
 //! observations ──▶ row ──▶ score ──▶ propose ──▶ select ──▶ q ──▶ sums
-//! frame, layout            passes    proposals     rows            passes
-//!                          or walk                                 or walk
+//! frame, layout            passes    proposals    select   work   passes
+//!                          or walk                                or walk
 //! ```
+//!
+//! | file | subject |
+//! | --- | --- |
+//! | `truncation`, `sets`, `state`, `bits` | settings; the sets $\mathcal K^{(n)}$; one state of them; states as words of bits |
+//! | `observations`, `frame`, `scatter` | the data as the kernel reads it, in coordinates in which single precision is enough |
+//! | `layout` | the tables of a model as the kernel reads them |
+//! | `rows`, `work` | the E-step of one row after the other; the present row |
+//! | `ways`, `passes`, `walk`, `chains` | scoring states: by cause where few are active, by column where many are |
+//! | `scan` | all flips of the first states of several rows at once |
+//! | `proposals/` | ways to propose states, one a file; EVO of Sec. 5.2.1 is `proposals/evolution` |
+//! | `select` | which states stay: a state leaves only for a better one |
+//! | `sums` | sums over rows, from which moments are made |
+//! | `stars/` | rows that share their first state, all at once |
+//! | `removal` | which causes can be spared, and posteriors without them |
+//! | `kernel/`, `avx2/` | the inner loops, safe and for processors with AVX2, with the same bits |
+//! | `bench` | the kernel by itself, for benchmarks |
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;

@@ -203,8 +203,8 @@ impl<F: Float, R: Rank> Work<F, R> {
         self.find_worst();
     }
 
-    /// $q \propto p^\beta$ over $\mathcal K^{(n)}$, and $\mathcal F$ without what is common to all states; nothing if
-    /// no state is possible.
+    /// $q \propto p^\beta$ over $\mathcal K^{(n)}$ (Eqn. 41), and $\mathcal F$ (Eqns. 26 and 81) without what is common to all
+    /// states; nothing if no state is possible.
     pub(super) fn posterior(&mut self, task: &Task<'_, F, R>) -> Option<f64> {
         let max = self.joints.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         if !max.is_finite() {
@@ -243,7 +243,7 @@ impl<F: Float, R: Rank> Work<F, R> {
         }
     }
 
-    /// Adds what this row gives to the sums.
+    /// Adds the expectations of this row (Eqn. 42) to the sums.
     pub(super) fn distribute<const AVX2: bool>(
         &mut self,
         task: &Task<'_, F, R>,
