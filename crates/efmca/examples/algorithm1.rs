@@ -5,7 +5,7 @@
 
 #![allow(clippy::print_stdout)]
 
-use efmca::{Background, Em, Init, Model, Result, bars, family::family};
+use efmca::{Background, Em, Init, Model, Result, bars};
 use ndarray::{Array1, Array2};
 
 /// One iteration: the new parameters, and $\mathcal F(q, \Theta)$ before it (Eqn. 26), which is the log-likelihood here.
@@ -76,7 +76,7 @@ pub fn em_step(model: &Model, y: &Array2<f64>) -> Result<(Model, f64)> {
 #[allow(clippy::print_stdout)]
 fn main() -> Result<()> {
     // six bars on three by three pixels, seen through Poisson noise
-    let truth = bars::model(family("poisson")?, 3, &[20.0], &[1.0], 0.2)?;
+    let truth = bars::model("poisson", 3, &[20.0], &[1.0], 0.2)?;
     let y = truth.sample(200, 1).y;
     let start = Em::new(6).family("poisson").background(Background::fixed(&[1.0])).seed(3).iterations(0).run(&y)?;
     let (mut model, mut bound) = (start.model.clone(), f64::NEG_INFINITY);

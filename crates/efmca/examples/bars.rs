@@ -5,7 +5,7 @@
 
 #![allow(clippy::print_stdout)]
 
-use efmca::{Em, Fit, Model, Result, bars, family::family};
+use efmca::{Em, Fit, Model, Result, bars};
 
 /// Rows and columns of a picture.
 const SIZE: usize = 5;
@@ -13,7 +13,7 @@ const SIZE: usize = 5;
 /// Learns the bars, and returns the true model beside the learned one.
 pub fn learn() -> Result<(Model, Fit)> {
     // pixels have the mean 10 where a bar is and 1 elsewhere; exponential noise is as strong as its mean
-    let truth = bars::model(family("exponential")?, SIZE, &[0.1], &[1.0], 0.2)?;
+    let truth = bars::model("exponential", SIZE, &[0.1], &[1.0], 0.2)?;
     let pictures = truth.sample(1000, 1).y;
 
     // twenty starts of ten iterations; the best of them continues until nothing changes any more

@@ -10,7 +10,7 @@
 use std::sync::Arc;
 
 use efmca::posterior::truncated::{OneFlips, Propose, Proposed, Random, RowContext};
-use efmca::{Model, Result, Truncation, bars, family::family};
+use efmca::{Model, Result, Truncation, bars};
 use ndarray::Array2;
 use rand::RngExt;
 
@@ -50,7 +50,7 @@ fn bound(model: &Model, y: &Array2<f64>, proposals: Vec<Arc<dyn Propose>>) -> Re
 
 /// The bounds without and with swaps.
 pub fn compare() -> Result<(f64, f64)> {
-    let model = bars::model(family("poisson")?, 8, &[6.0], &[2.0], 0.25)?;
+    let model = bars::model("poisson", 8, &[6.0], &[2.0], 0.25)?;
     let pictures = model.sample(300, 1).y;
     let flips = || Arc::new(OneFlips { parents: 1 });
     let without = bound(&model, &pictures, vec![flips()])?;

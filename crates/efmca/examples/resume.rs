@@ -8,7 +8,7 @@
 
 use std::ops::ControlFlow;
 
-use efmca::{Checkpoint, Em, Error, Fingerprint, Fit, Result, Truncation, bars, family::family};
+use efmca::{Checkpoint, Em, Error, Fingerprint, Fit, Result, Truncation, bars};
 
 /// One training at once, interrupted, and resumed.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub struct Runs {
 
 /// Trains twice, the second time with an interruption after four iterations.
 pub fn train() -> Result<Runs> {
-    let pictures = bars::model(family("poisson")?, 4, &[20.0], &[1.0], 0.2)?.sample(500, 1).y;
+    let pictures = bars::model("poisson", 4, &[20.0], &[1.0], 0.2)?.sample(500, 1).y;
     let em = Em::new(8).family("poisson").truncated(Truncation::new(20)).iterations(12).tolerance(0.0).seed(1);
     let uninterrupted = em.run(&pictures)?;
 

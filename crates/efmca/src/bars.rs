@@ -3,7 +3,7 @@
 use ndarray::Array2;
 
 use crate::error::{Error, Result};
-use crate::family::{SharedFamily, from_conventional};
+use crate::family::{FamilySpec, from_conventional};
 use crate::model::{Background, Model};
 
 /// A model of $2b$ bars, $b$ horizontal and $b$ vertical ones, on a grid of $b \times b$ pixels.
@@ -12,10 +12,10 @@ use crate::model::{Background, Model};
 /// probability `pi`. The background is `dark` everywhere, which is what a picture without bars shows.
 ///
 /// ```
-/// use efmca::{bars, family::family};
+/// use efmca::bars;
 ///
 /// // Five by five pixels with exponential noise of mean 10 on the bars and 1 elsewhere: the paper's E-MCA.
-/// let model = bars::model(family("exponential")?, 5, &[0.1], &[1.0], 0.2)?;
+/// let model = bars::model("exponential", 5, &[0.1], &[1.0], 0.2)?;
 /// assert_eq!((model.h(), model.d()), (10, 25));
 /// assert!((model.means().row(0).sum() - (5.0 * 10.0 + 20.0)).abs() < 1e-9);
 /// # Ok::<(), efmca::Error>(())
@@ -24,7 +24,8 @@ use crate::model::{Background, Model};
 /// # Errors
 ///
 /// [`Error::Setting`] for a grid without pixels, and conventional parameters that the family does not have.
-pub fn model(family: SharedFamily, b: usize, bar: &[f64], dark: &[f64], pi: f64) -> Result<Model> {
+pub fn model(family: impl Into<FamilySpec>, b: usize, bar: &[f64], dark: &[f64], pi: f64) -> Result<Model> {
+    let family = family.into().resolve()?;
     if b == 0 {
         return Err(Error::setting("size", b, "the grid needs one pixel at least"));
     }

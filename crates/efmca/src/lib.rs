@@ -10,9 +10,9 @@
 //! Ten bars, horizontal and vertical, on a grid of 5 x 5 pixels, seen through exponential noise as strong as they are:
 //!
 //! ```
-//! use efmca::{Em, bars, family::family};
+//! use efmca::{Em, bars};
 //!
-//! let truth = bars::model(family("exponential")?, 5, &[0.1], &[1.0], 0.2)?;
+//! let truth = bars::model("exponential", 5, &[0.1], &[1.0], 0.2)?;
 //! let pictures = truth.sample(1000, 1).y;
 //!
 //! let fit = Em::new(10).family("exponential").seed(1).starts(20).short_iterations(10).run(&pictures)?;

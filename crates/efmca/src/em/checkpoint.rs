@@ -116,9 +116,9 @@ impl Em {
     ///
     /// ```
     /// use std::ops::ControlFlow;
-    /// use efmca::{Em, Fingerprint, bars, family::family};
+    /// use efmca::{Em, Fingerprint, bars};
     ///
-    /// let y = bars::model(family("poisson")?, 3, &[20.0], &[1.0], 0.2)?.sample(100, 1).y;
+    /// let y = bars::model("poisson", 3, &[20.0], &[1.0], 0.2)?.sample(100, 1).y;
     /// let em = Em::new(6).family("poisson").iterations(8).tolerance(0.0);
     /// let whole = em.run(&y)?;
     ///

@@ -252,9 +252,9 @@ impl Em {
     /// ([`Init::Model`]) must have the spare causes too: that is how it is made smaller.
     ///
     /// ```
-    /// use efmca::{Em, bars, family::family};
+    /// use efmca::{Em, bars};
     ///
-    /// let truth = bars::model(family("poisson")?, 3, &[20.0], &[1.0], 0.2)?;
+    /// let truth = bars::model("poisson", 3, &[20.0], &[1.0], 0.2)?;
     /// let y = truth.sample(300, 1).y;
     /// let em = Em::new(6).family("poisson").spare_causes(3).iterations(40);
     /// let model = em.run(&y)?.model;

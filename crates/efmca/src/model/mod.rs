@@ -38,7 +38,7 @@ use ndarray::{Array1, Array2};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::family::{SharedFamily, check_mean_parameters};
+use crate::family::{FamilySpec, check_mean_parameters};
 
 /// The profile that shows where no cause is active. It is always on and takes part in the maximum.
 ///
@@ -88,7 +88,13 @@ impl Model {
     ///
     /// [`Error::Shape`] if the sizes do not fit together, [`Error::Setting`] for priors that are no probabilities, and
     /// [`Error::OutsideDomain`] for entries that are no mean parameters of the family.
-    pub fn new(family: SharedFamily, pi: Array1<f64>, w: Vec<Array2<f64>>, background: Background) -> Result<Model> {
+    pub fn new(
+        family: impl Into<FamilySpec>,
+        pi: Array1<f64>,
+        w: Vec<Array2<f64>>,
+        background: Background,
+    ) -> Result<Model> {
+        let family = family.into().resolve()?;
         if w.len() != family.l() {
             return Err(Error::shape(format!("dictionaries for `{}`", family.spec()), family.l(), w.len()));
         }

@@ -9,9 +9,9 @@ use crate::posterior::Encoding;
 ///
 /// ```
 /// use efmca::model::Inference;
-/// use efmca::{bars, family::family, tasks::encode::Encoder};
+/// use efmca::{bars, tasks::encode::Encoder};
 ///
-/// let model = bars::model(family("poisson")?, 3, &[20.0], &[1.0], 0.2)?;
+/// let model = bars::model("poisson", 3, &[20.0], &[1.0], 0.2)?;
 /// let drawn = model.sample(50, 1);
 /// let encoding = Encoder::new(&model).run(&drawn.y)?;
 /// assert!(encoding.is_exact && encoding.active.dim() == (50, 6));

@@ -13,9 +13,9 @@ use crate::model::Model;
 /// Settings of a search for $H$.
 ///
 /// ```
-/// use efmca::{bars, family::family, tasks::select::{CauseSearch, Source}};
+/// use efmca::{bars, tasks::select::{CauseSearch, Source}};
 ///
-/// let truth = bars::model(family("poisson")?, 3, &[20.0], &[1.0], 0.2)?;
+/// let truth = bars::model("poisson", 3, &[20.0], &[1.0], 0.2)?;
 /// let y = truth.sample(500, 1).y;
 /// let choice = CauseSearch::new("poisson").causes([2, 6, 10]).run(Source::Table(y.view()))?;
 /// assert_eq!(choice.best().h, 6);

@@ -22,9 +22,9 @@ const ROW_SHARE: f64 = 0.5;
 /// not in [0.1, 0.5], and a few rows of average data are added.
 ///
 /// ```
-/// use efmca::{bars, family::family, tasks::learn::FeatureLearner};
+/// use efmca::{bars, tasks::learn::FeatureLearner};
 ///
-/// let truth = bars::model(family("poisson")?, 3, &[20.0], &[1.0], 0.2)?;
+/// let truth = bars::model("poisson", 3, &[20.0], &[1.0], 0.2)?;
 /// let y = truth.sample(500, 1).y;
 /// let fit = FeatureLearner::new("poisson", 6).iterations(40).states(20).run(&y)?;
 /// assert!(bars::recovered(&truth, &fit.model));

@@ -17,9 +17,9 @@ use crate::tasks::noise::check_family;
 /// ([`CauseSearch`](crate::tasks::select::CauseSearch)), and a model is trained with both.
 ///
 /// ```
-/// use efmca::{bars, family::family, tasks::table::TableLearner};
+/// use efmca::{bars, tasks::table::TableLearner};
 ///
-/// let truth = bars::model(family("poisson")?, 3, &[20.0], &[1.0], 0.2)?;
+/// let truth = bars::model("poisson", 3, &[20.0], &[1.0], 0.2)?;
 /// let table = truth.sample(500, 1).y;
 /// let learned = TableLearner::new().family("poisson").causes(6).seed(1).run(table.view())?;
 /// assert!(bars::recovered(&truth, &learned.fit.model));
