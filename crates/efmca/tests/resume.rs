@@ -1,4 +1,4 @@
-//! A run that is left and gone on with ends where it would have ended; rows that stay outside of memory give the same
+//! A run that is left and resumed ends where it would have ended; rows that stay outside of memory give the same
 //! model as rows that do not.
 
 use std::ops::ControlFlow;

@@ -60,7 +60,7 @@ fn example() -> Report {
         curve: (1..60).map(|i| -1e5 - 4e5 / f64::from(i)).collect(),
         tables: vec![ReportTable {
             title: "families".into(),
-            head: vec!["family".into(), "hidden value".into()],
+            head: vec!["family".into(), "held-out value".into()],
             rows: vec![vec!["poisson".into(), "-1.2".into()]],
         }],
         figures: vec![("a curve".into(), "<svg></svg>".into())],
@@ -97,7 +97,7 @@ fn texts_are_shown_as_they_are() {
     let html = example().to_html().unwrap();
     assert!(html.contains("<h1>cells &amp; &lt;nuclei&gt;.tif, denoised</h1>"));
     assert!(html.contains("alt=\"estimate &quot;after&quot;\""));
-    assert!(html.contains("<th>hidden value</th>") && html.contains("<td>poisson</td>") && html.contains("a curve"));
+    assert!(html.contains("<th>held-out value</th>") && html.contains("<td>poisson</td>") && html.contains("a curve"));
     let nasty = "<script>alert('1')</script>\u{0}";
     let picture = CaptionedPicture::new(nasty, Picture::filled(1, 1, [0; 3]).unwrap());
     let report = Report {
