@@ -265,7 +265,7 @@ fn a_checkpoint_that_cannot_be_written_does_not_end_the_run() {
     let output = run(path, "blocked", FEW, &[]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let said = text(&output.stderr);
-    assert_eq!(said.matches("warning: training goes on without this checkpoint").count(), FEW, "{said}");
+    assert_eq!(said.matches("warning: training continues without this checkpoint").count(), FEW, "{said}");
     assert!(said.contains("blocked/checkpoint.safetensors"), "{said}");
     assert!(!path.join("blocked/checkpoint.safetensors").exists());
     assert!(model(path, "blocked") == model(path, "complete"));

@@ -49,8 +49,8 @@
 //! data is touched; `run` does the work; `run_observed` calls an [`Observer`] with its [`Progress`], which can end the work
 //! early with the result so far.
 //!
-//! The folder `examples` of this crate has a page each of `bars`, `denoise`, `table`, `own_family`, `resume` and
-//! `own_proposal` (`cargo run --release -p efmca --example bars`).
+//! The folder `examples` of this crate has a page each of `algorithm1`, `bars`, `denoise`, `table`, `own_family`, `resume`
+//! and `own_proposal` (`cargo run --release -p efmca --example bars`).
 //!
 //! # The way through the crate
 //!
@@ -74,7 +74,7 @@
 //! The symbols of the paper keep their names: `pi`, `w`, `eta`, `t`, `log_h`, `a`, `phi`, `f`, `q`. The page [`paper`] leads
 //! from every numbered equation, theorem and algorithm to the item that does it, and from the words of the field (ELBO,
 //! free energy, dictionary, posterior predictive) to those that are used here. `examples/algorithm1.rs` is the paper's
-//! exact EM in sixty lines, and `tests/algorithm1.rs` holds the engine against it.
+//! exact EM on one page, and `tests/algorithm1.rs` holds the engine against it.
 //!
 //! # What to expect
 //!

@@ -23,8 +23,11 @@ fn the_engine_does_what_algorithm_1_says() {
             assert!(close(step.bound, bound, 1e-10), "{}: {} {bound}", family.spec(), step.bound);
             model = next;
         }
+        for (a, b) in fit.model.pi().iter().zip(model.pi()) {
+            assert!(close(*a, *b, 1e-9), "{}: {a} {b}", family.spec());
+        }
         for (a, b) in fit.model.w_flat().iter().zip(model.w_flat()) {
-            assert!(close(*a, *b, 1e-6), "{}: {a} {b}", family.spec());
+            assert!(close(*a, *b, 1e-9), "{}: {a} {b}", family.spec());
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// The rooms from the ground up. A room may use itself and what is below it; what stands in one line does not matter to each other.
+/// The rooms from the ground up. A room may use itself and the rooms in the lines before its own.
 const LINE: [&[&str]; 7] =
     [&["error", "hash", "special"], &["dual"], &["family"], &["model"], &["posterior", "bars"], &["em"], &["tasks"]];
 
@@ -77,7 +77,8 @@ fn no_room_uses_one_above_it() {
                 "Error" | "Result" => 0,
                 other => level(other).unwrap_or_else(|| panic!("{}: say where crate::{other} is", inside.display())),
             };
-            assert!(place <= own, "{}: {room} uses {other}, which stands above it", inside.display());
+            let allowed = place < own || other == room || place == 0;
+            assert!(allowed, "{}: {room} uses {other}, which does not stand below it", inside.display());
             seen += 1;
         }
     }

@@ -32,7 +32,7 @@ pub(super) trait EStep: Posteriors + Send {
     /// The sets $\mathcal K^{(n)}$, if posteriors are truncated.
     fn sets(&self) -> Option<&Sets>;
 
-    /// Goes on with the sets of another run after this many E-steps.
+    /// Continues from the sets of another run after this many E-steps.
     fn continue_from(&mut self, sets: Sets, e_steps: u64) -> Result<()>;
 
     /// E-steps that were done with these sets, which random numbers depend on.

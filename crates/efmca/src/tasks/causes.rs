@@ -30,8 +30,8 @@ const OF_TABLES: usize = 8;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Causes {
-    /// A number that suits the size of the data, without any training: 32 for images, and up to 8 for tables with 20 rows for
-    /// each.
+    /// A number that suits the data, without any training: 32 for images whose noise is named, and up to 8 for tables with 20 rows
+    /// for each. [`Denoiser`](super::denoise::Denoiser) takes numbers that suit the size, brightness and noise of the image.
     #[default]
     Suitable,
     /// The number that predicts held-out entries best, found by [`CauseSearch`](super::select::CauseSearch).

@@ -57,7 +57,7 @@ fn effect(file: &ModelFile, name: &str, cause: usize, d: usize, spread: f64) -> 
     let (family, span) = (file.model.columns().family(d), file.model.columns().span(d));
     let with: Vec<f64> = span.clone().map(|k| file.model.w_flat()[[cause, k]]).collect();
     let without: Vec<f64> = span.map(|k| file.model.background()[k]).collect();
-    if family.dominance(&with) <= family.dominance(&without) {
+    if file.model.combined(&[cause]).owners[d] != cause {
         return None;
     }
     let Some(labels) = file.labels_of(d) else {

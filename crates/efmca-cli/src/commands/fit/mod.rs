@@ -65,7 +65,7 @@ pub(crate) fn run(args: &FitArgs) -> Result<(), Failure> {
         &[
             ("causes", learned.fit.model.h().into()),
             ("log_likelihood", learned.fit.bound.into()),
-            ("is_bound", learned.fit.sets.is_some().into()),
+            ("is_bound", (!learned.fit.is_exact()).into()),
             ("bic", learned.fit.bic().into()),
             ("families", summary.specs.into()),
             ("path", args.output.display().to_string().into()),
@@ -144,7 +144,7 @@ fn summary(table: &Table, learned: &LearnedTable) -> Vec<(String, String)> {
         StopReason::Interrupted => format!("stopped after iteration {iterations}"),
         _ => format!("all {iterations} iterations done; --iterations allows more"),
     };
-    let exact = if fit.sets.is_some() { "a lower bound" } else { "exact" };
+    let exact = if fit.is_exact() { "exact" } else { "a lower bound" };
     let lines = [
         ("rows", Some(rows.to_string())),
         ("columns", Some(columns.to_string())),

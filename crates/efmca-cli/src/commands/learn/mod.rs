@@ -117,7 +117,7 @@ impl Keeper<'_> {
             // a full disk must not cost the work that was done
             match write_checkpoint(self.path, &training.state, &self.settings, self.data, &self.note) {
                 Ok(()) => self.watch.event("checkpoint", &[("iteration", training.iteration.into())]),
-                Err(error) => self.watch.warn(&format!("training goes on without this checkpoint: {error}")),
+                Err(error) => self.watch.warn(&format!("training continues without this checkpoint: {error}")),
             }
         }
         flow

@@ -42,7 +42,7 @@ pub struct Ranked {
 /// Families in the order in which they explain the data.
 #[derive(Debug, Clone)]
 pub struct Ranking {
-    /// The best first; ties in the order of the Bayesian information criterion.
+    /// The best first; ties in the order of the Bayesian information criterion, or of held-out entries for images.
     pub ranked: Vec<Ranked>,
     /// Families that were left out.
     pub refused: Vec<Refusal>,
