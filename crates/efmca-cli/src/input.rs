@@ -14,9 +14,6 @@ use crate::args::common::{TableArgs, mark_missing, patch_size};
 use crate::errors::{Origin, TableOrigin};
 use crate::failure::Failure;
 
-/// Rows of a table that are looked at where nothing is said.
-const MOST_ROWS: usize = 20_000;
-
 /// The data.
 #[derive(Debug, clap::Args)]
 pub(crate) struct InputArgs {
@@ -189,7 +186,7 @@ fn table(args: &InputArgs, is_text: bool) -> Result<(Content, Vec<String>), Fail
     let mut table = read_table(&args.input, &args.table.options()).map_err(Failure::input)?;
     let mut remarks: Vec<String> = table.remarks.iter().map(ToString::to_string).collect();
     let rows = table.values.nrows();
-    let step = rows.div_ceil(args.most.unwrap_or(MOST_ROWS).max(1)).max(1);
+    let step = rows.div_ceil(args.most.unwrap_or(Source::MOST_ROWS).max(1)).max(1);
     if step > 1 {
         remarks.push(format!("every {step}th of its {rows} rows is looked at; --most N takes more of them"));
         table.values = table.values.slice(s![..;step, ..]).to_owned();

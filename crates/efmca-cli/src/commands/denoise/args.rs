@@ -121,7 +121,7 @@ pub(crate) struct LearningArgs {
     learn_pages: Vec<usize>,
     #[command(flatten)]
     pub(super) seed: SeedArgs,
-    /// Writes the learned model, for `efmca apply`.
+    /// Writes the learned model, for `efmca apply`; of several models the first one, whose patches suit the image best.
     #[arg(long, value_name = "FILE")]
     pub(super) save_model: Option<PathBuf>,
 }

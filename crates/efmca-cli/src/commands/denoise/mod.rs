@@ -72,8 +72,8 @@ fn learn_and_clean(
     watch.finish();
     let denoised = denoised.map_err(|error| noisy.origin().describe(&error))?;
     let first = denoised.members.first();
-    if let (Some(path), Some(member)) = (&learning.save_model, first) {
-        write_model(path, &member.model).map_err(Failure::work)?;
+    if let (Some(path), Some(model)) = (&learning.save_model, denoised.model()) {
+        write_model(path, model).map_err(Failure::work)?;
     }
     let mut settings = vec![
         ("noise".to_owned(), learning.noise.spec()),

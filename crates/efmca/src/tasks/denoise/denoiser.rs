@@ -81,6 +81,15 @@ pub struct Member {
     pub estimate: Option<Estimate>,
 }
 
+impl Denoised {
+    /// The model to keep for other images: that of the first member, whose patches suit the image best. `apply` with it does less
+    /// than all members together.
+    #[must_use]
+    pub fn model(&self) -> Option<&Model> {
+        self.members.first().map(|member| &member.model)
+    }
+}
+
 impl Denoiser {
     /// Denoising for noise of a family.
     pub fn new(family: impl Into<FamilySpec>) -> Denoiser {

@@ -54,6 +54,8 @@ pub(crate) struct Posteriors<'a> {
 impl<'a> Source<'a> {
     /// Patches of images that comparisons look at where nothing is said.
     pub const MOST_PATCHES: usize = 8000;
+    /// Rows of a table that are enough for a comparison: a larger one can be thinned out.
+    pub const MOST_ROWS: usize = 20_000;
 
     /// Images cut into patches of `patch` rows and columns, as far apart as it takes for about `most` of them.
     #[must_use]
