@@ -286,7 +286,7 @@ fn a_folder_that_is_lost_for_a_while_does_not_end_the_run() {
     let mut lines = BufReader::new(child.stderr.take().unwrap());
     let mut line = String::new();
     lines.read_line(&mut line).unwrap();
-    assert!(line.contains("warning: training goes on") && line.contains("lost"), "{line}");
+    assert!(line.contains("warning: training continues") && line.contains("lost"), "{line}");
     std::fs::remove_file(path.join("lost")).unwrap();
     let mut rest = String::new();
     lines.read_to_string(&mut rest).unwrap();
