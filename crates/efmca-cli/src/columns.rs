@@ -11,12 +11,15 @@ pub(crate) struct ColumnFamilies<'a> {
     /// The family of all columns without one of their own.
     pub(crate) all: Option<&'a str>,
     single: Vec<Option<&'a str>>,
+    /// The number of labels of each column of words.
+    labels: Vec<Option<usize>>,
 }
 
 impl<'a> ColumnFamilies<'a> {
     /// Reads the families that the user typed.
     pub(crate) fn resolve(typed: &'a [String], table: &Table) -> Result<Self, Failure> {
-        let mut given = Self { all: None, single: vec![None; table.names.len()] };
+        let labels = table.kinds.iter().map(|kind| kind.labels().map(<[String]>::len)).collect();
+        let mut given = Self { all: None, single: vec![None; table.names.len()], labels };
         for text in typed {
             given.add(text, table).map_err(|problem| Failure::input(format!("--family {text}: {problem}")))?;
         }
@@ -31,6 +34,11 @@ impl<'a> ColumnFamilies<'a> {
     /// The columns for which a family was given, and these families.
     pub(crate) fn of_columns(&self) -> impl Iterator<Item = (usize, &'a str)> {
         self.single.iter().enumerate().filter_map(|(d, spec)| Some((d, spec.or(self.all)?)))
+    }
+
+    /// The columns of words without a family, and how many labels they have.
+    pub(crate) fn of_labels(&self) -> impl Iterator<Item = (usize, usize)> {
+        self.labels.iter().enumerate().filter(|(d, _)| !self.has(*d)).filter_map(|(d, count)| Some((d, (*count)?)))
     }
 
     /// Whether a family was given for column `d`.

@@ -157,3 +157,26 @@ fn the_number_of_causes_is_selected() {
     assert!(refused(folder.path(), &["select", "bars.csv", "--family", "gamma"]).contains("column `c"));
     assert!(refused(folder.path(), &["select", "nothing.csv"]).contains("nothing.csv"));
 }
+
+#[test]
+fn columns_of_words_have_the_family_of_labels_in_all_commands() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let row =
+        |n: usize| format!("{},{},{}\n", ["red", "green", "blue"][n * 7 % 3], ["no", "yes"][n / 2 % 2], n * 5 % 9);
+    let text: String = std::iter::once("colour,open,count\n".to_owned()).chain((0..120).map(row)).collect();
+    std::fs::write(path.join("t.csv"), text).unwrap();
+    let found: serde_json::Value =
+        serde_json::from_str(&succeeds(path, &["noise-type", "t.csv", "--json", "--causes", "1", "--save-model", "m"]))
+            .unwrap();
+    let families = ["categorical:k=3,order=nominal", "bernoulli"];
+    for (column, family) in families.iter().enumerate() {
+        assert_eq!(found["columns"][column]["family"], *family);
+    }
+    let chosen: serde_json::Value =
+        serde_json::from_str(&succeeds(path, &["select", "t.csv", "--json", "--causes", "1"])).unwrap();
+    assert_eq!(chosen["families"][0], families[0]);
+    assert_eq!(chosen["families"][1], families[1]);
+    // the model knows the words
+    succeeds(path, &["score", "m", "t.csv"]);
+}

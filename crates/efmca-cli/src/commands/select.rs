@@ -101,7 +101,9 @@ fn families(args: &SelectArgs, input: &Input<'_>, watch: &mut Watch) -> Result<V
                 return one(spec);
             }
             let found = content.is_text || !args.family.is_empty();
-            found.then(|| given.of_columns().fold(TableNoise::new().seed(seed), |noise, (d, spec)| noise.fix(d, spec)))
+            let noise =
+                given.of_labels().fold(TableNoise::new().seed(seed), |noise, (d, count)| noise.labels(d, count));
+            found.then(|| given.of_columns().fold(noise, |noise, (d, spec)| noise.fix(d, spec)))
         }
         (_, []) => None,
         (_, [spec]) => return one(spec),

@@ -31,9 +31,7 @@ pub(crate) fn run(args: &FitArgs) -> Result<(), Failure> {
     let table = read_table(&args.input, &args.table.options()).map_err(Failure::input)?;
     let given = ColumnFamilies::resolve(&args.family, &table)?;
     let learner = given.of_columns().fold(learner, |learner, (d, spec)| learner.column(d, spec));
-    let coded = table.kinds.iter().enumerate().filter(|(d, _)| !given.has(*d));
-    let coded = coded.filter_map(|(d, kind)| Some((d, kind.labels()?.len())));
-    let learner = coded.fold(learner, |learner, (d, count)| learner.labels(d, count));
+    let learner = given.of_labels().fold(learner, |learner, (d, count)| learner.labels(d, count));
     let labels = table.labels();
     let origin = TableOrigin { path: &args.input, names: &table.names, labels: &labels, step: 1, learning: true };
     let mut watch = Watch::new(args.work.log_format);

@@ -56,6 +56,7 @@ impl NoiseTypeArgs {
         let ComparisonArgs { iterations, held_out, seed, .. } = &self.comparison;
         let noise = TableNoise::new().causes(self.causes.unwrap_or_default());
         let noise = noise.iterations(*iterations).held_out(*held_out).seed(seed.seed);
+        let noise = given.of_labels().fold(noise, |noise, (d, count)| noise.labels(d, count));
         given.of_columns().fold(noise, |noise, (d, spec)| noise.fix(d, spec))
     }
 }

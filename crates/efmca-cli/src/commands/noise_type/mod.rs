@@ -34,11 +34,11 @@ pub(crate) fn run(args: &NoiseTypeArgs) -> Result<(), Failure> {
     watch.finish();
     let found = found?;
     if let Some(path) = &args.save_model {
-        let names = match &input.content {
-            Content::Table(TableContent { table, .. }) => table.names.clone(),
-            _ => Vec::new(),
+        let (names, labels) = match &input.content {
+            Content::Table(TableContent { table, .. }) => (table.names.clone(), table.labels()),
+            _ => (Vec::new(), Vec::new()),
         };
-        let file = ModelFile { names, ..ModelFile::from(found.model) };
+        let file = ModelFile { names, labels, ..ModelFile::from(found.model) };
         write_model_file(path, &file).map_err(Failure::work)?;
     }
     if let Some(path) = &comparison.outputs.report {

@@ -37,5 +37,5 @@ pub use ranking::{Ranked, Ranking};
 pub use settings::NoiseType;
 pub(crate) use settings::check_family;
 pub(crate) use slot::check_column;
-pub(crate) use table::check_columns;
 pub use table::{ColumnFamily, ColumnTrial, TableFamilies, TableNoise};
+pub(crate) use table::{check_columns, for_labels};

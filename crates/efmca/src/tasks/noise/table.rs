@@ -109,6 +109,11 @@ impl Default for TableNoise {
     }
 }
 
+/// The family of a column that holds the codes of `count` labels without an order.
+pub(crate) fn for_labels(count: usize) -> FamilySpec {
+    if count <= 2 { "bernoulli".into() } else { format!("categorical:k={count},order=nominal").into() }
+}
+
 impl TableNoise {
     /// The usual settings: a family for each column, with a number of causes that suits the size of the table.
     #[must_use]
@@ -129,6 +134,13 @@ impl TableNoise {
     pub fn fix(mut self, d: usize, family: impl Into<FamilySpec>) -> TableNoise {
         self.fixed.push((d, family.into()));
         self
+    }
+
+    /// Column `d`, counted from zero, holds the codes 0, 1, … of `count` labels that have no order: yes or no for two of them, and
+    /// one of many for more.
+    #[must_use]
+    pub fn labels(self, d: usize, count: usize) -> TableNoise {
+        self.fix(d, for_labels(count))
     }
 
     /// EM iterations of each training, at the most (default: 60).

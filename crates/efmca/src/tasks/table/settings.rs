@@ -9,7 +9,7 @@ use crate::em::{Observer, unobserved};
 use crate::error::{Error, Result};
 use crate::family::FamilySpec;
 use crate::tasks::causes::Causes;
-use crate::tasks::noise::check_family;
+use crate::tasks::noise::{check_family, for_labels};
 
 /// Settings for learning a table, as `efmca fit` does. Everything has a default.
 ///
@@ -77,11 +77,7 @@ impl TableLearner {
     /// one of many for more.
     #[must_use]
     pub fn labels(self, d: usize, count: usize) -> TableLearner {
-        if count <= 2 {
-            self.column(d, "bernoulli")
-        } else {
-            self.column(d, format!("categorical:k={count},order=nominal"))
-        }
+        self.column(d, for_labels(count))
     }
 
     /// The number of causes (default: [`Causes::Auto`]).
