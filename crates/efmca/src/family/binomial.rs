@@ -6,7 +6,7 @@ use rand::Rng;
 use rand_distr::Distribution;
 
 use super::registry::{Entry, FixedParameter, Search};
-use super::{Family, Parameter, Range, Support};
+use super::{Family, Parameter, Range, SharedFamily, Support};
 use crate::special::{ln_beta, log1p_exp, logistic, logit};
 
 /// The Binomial family with a fixed number of trials $n$; $n = 1$ is the Bernoulli family.
@@ -50,6 +50,9 @@ impl Binomial {
 impl Family for Binomial {
     fn spec(&self) -> String {
         if self.n == 1.0 { "bernoulli".into() } else { format!("binomial:n={}", self.n) }
+    }
+    fn sum_of(&self, values: usize) -> Option<SharedFamily> {
+        super::family(&format!("binomial:n={}", self.n * values as f64)).ok()
     }
     fn l(&self) -> usize {
         1

@@ -8,7 +8,7 @@ use rand_distr::Distribution;
 use super::gen_gamma::gamma_fixed_shape;
 use super::registry::{Entry, FixedParameter};
 use super::solve::decreasing_root;
-use super::{Family, Parameter, Range, Support, representable};
+use super::{Family, Parameter, Range, SharedFamily, Support, representable};
 use crate::special::{digamma, ln_gamma, log_minus_digamma, trigamma};
 
 /// The Gamma family with shape $\alpha$ and rate $\beta$ both learned.
@@ -48,6 +48,9 @@ fn shape(s: f64) -> f64 {
 impl Family for Gamma {
     fn spec(&self) -> String {
         "gamma".into()
+    }
+    fn sum_of(&self, values: usize) -> Option<SharedFamily> {
+        (values > 0).then(|| Arc::new(Gamma) as SharedFamily)
     }
     fn l(&self) -> usize {
         2

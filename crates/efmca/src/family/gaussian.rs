@@ -6,7 +6,7 @@ use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 
 use super::registry::{Entry, FixedParameter, Search};
-use super::{Family, Parameter, Range, Support};
+use super::{Family, Parameter, Range, SharedFamily, Support};
 use crate::error::Error;
 use crate::special::HALF_LN_TWO_PI;
 
@@ -102,6 +102,9 @@ impl Family for Gaussian {
     fn spec(&self) -> String {
         "gaussian".into()
     }
+    fn sum_of(&self, values: usize) -> Option<SharedFamily> {
+        (values > 0).then(|| Arc::new(Gaussian) as SharedFamily)
+    }
     fn l(&self) -> usize {
         2
     }
@@ -190,6 +193,9 @@ pub struct GaussianFixedVariance {
 impl Family for GaussianFixedVariance {
     fn spec(&self) -> String {
         format!("gaussian:var={}", self.var)
+    }
+    fn sum_of(&self, values: usize) -> Option<SharedFamily> {
+        super::family(&format!("gaussian:var={}", self.var * values as f64)).ok()
     }
     fn l(&self) -> usize {
         1

@@ -6,7 +6,7 @@ use rand::Rng;
 use rand_distr::Distribution;
 
 use super::registry::{Entry, FixedParameter};
-use super::{Family, Parameter, Range, Support, representable};
+use super::{Family, Parameter, Range, SharedFamily, Support, representable};
 use crate::error::{Error, Result};
 use crate::special::ln_gamma;
 
@@ -155,6 +155,10 @@ pub(crate) const GEN_GAMMA: Entry = Entry {
 impl Family for GenGamma {
     fn spec(&self) -> String {
         self.spec.clone()
+    }
+    fn sum_of(&self, values: usize) -> Option<SharedFamily> {
+        // of the families with this form only Gamma is closed under sums
+        (self.p == 1.0).then(|| super::family(&format!("gamma:k={}", self.d * values as f64)).ok())?
     }
     fn l(&self) -> usize {
         1

@@ -6,7 +6,7 @@ use rand::Rng;
 use rand_distr::{Distribution, Exp1};
 
 use super::registry::{Entry, FixedParameter};
-use super::{Family, Parameter, Range, Support, poisson};
+use super::{Family, Parameter, Range, SharedFamily, Support, poisson};
 use crate::special::{ln_beta, log1m_exp};
 
 /// The negative binomial family with fixed $r$; $r = 1$ is the geometric family.
@@ -43,6 +43,9 @@ pub(crate) const NEGATIVE_BINOMIAL: Entry = Entry {
 impl Family for NegativeBinomial {
     fn spec(&self) -> String {
         if self.r == 1.0 { "geometric".into() } else { format!("negative-binomial:r={}", self.r) }
+    }
+    fn sum_of(&self, values: usize) -> Option<SharedFamily> {
+        super::family(&format!("negative-binomial:r={}", self.r * values as f64)).ok()
     }
     fn l(&self) -> usize {
         1

@@ -179,6 +179,12 @@ pub trait Family: Debug + Send + Sync {
     /// Draws one value. It always lies in the support, also where the exact value would underflow.
     fn sample(&self, eta: &[f64], rng: &mut dyn Rng) -> f64;
 
+    /// The family of the sum of several independent values with the same parameters, if that is one that is known. With it an image
+    /// can be looked at in blocks of pixels.
+    fn sum_of(&self, _values: usize) -> Option<SharedFamily> {
+        None
+    }
+
     /// The learned parameters as people know them.
     fn parameters(&self) -> Vec<Parameter>;
 

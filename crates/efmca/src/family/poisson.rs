@@ -1,11 +1,13 @@
 //! Poisson counts, and Poisson counts known to be at least one.
 
+use std::sync::Arc;
+
 use rand::{Rng, RngExt};
 use rand_distr::Distribution;
 
 use super::registry::{Entry, FixedParameter};
 use super::solve::decreasing_root;
-use super::{Family, Parameter, Range, Support};
+use super::{Family, Parameter, Range, SharedFamily, Support};
 use crate::special::{ln_gamma, log_expm1};
 
 /// The Poisson family: counts of independent events.
@@ -30,6 +32,9 @@ pub(crate) const POISSON: Entry = Entry {
 impl Family for Poisson {
     fn spec(&self) -> String {
         "poisson".into()
+    }
+    fn sum_of(&self, values: usize) -> Option<SharedFamily> {
+        (values > 0).then(|| Arc::new(Poisson) as SharedFamily)
     }
     fn l(&self) -> usize {
         1

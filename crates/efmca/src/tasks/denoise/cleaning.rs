@@ -106,6 +106,11 @@ impl PatchDenoiser {
         Ok(canvas.estimate(&geometry))
     }
 
+    /// A distance of patches at which every pixel is in nine of them or more, if that can be: this one, or the largest.
+    pub(super) fn overlapping(&self, spacing: usize) -> usize {
+        spacing.min(self.patch.0.min(self.patch.1) / 3).max(1)
+    }
+
     /// Adds the posterior means of patches to an image, whose pixel `offset` is the first one of the patches.
     fn add_to(
         &self,

@@ -4,6 +4,7 @@ use ndarray::{Array4, ArrayView4};
 
 use super::blur::Blur;
 use super::merge::Estimate;
+use super::noise_curve::NoiseCurve;
 use crate::error::{Error, Result};
 
 /// Standard deviation of the window, in pixels, in which estimates are compared with the noisy image.
@@ -13,9 +14,6 @@ const AROUND: f64 = 6.0;
 const FOLLOWS_NOISE: f64 = 1.4;
 /// The variance of an estimate is not below this share of the noise.
 const LEAST: f64 = 0.01;
-/// Groups of pixels of equal brightness whose noise is measured together, and the fewest pixels in one.
-const GROUPS: usize = 64;
-const SMALLEST_GROUP: usize = 100;
 
 impl Estimate {
     /// Puts several estimates of the same noisy image together: for each pixel mostly those that explain the pixels around
@@ -46,7 +44,8 @@ impl Estimate {
         let mut average = first.mean.clone();
         estimates[1..].iter().for_each(|estimate| average += &estimate.mean);
         average /= estimates.len() as f64;
-        let variance = noise_variance(noisy, &average);
+        let curve = NoiseCurve::measured(noisy, average.view());
+        let variance = average.mapv(|mean| curve.at(mean));
         let risks: Vec<Array4<f64>> = estimates.iter().map(|estimate| risk(noisy, estimate, &variance)).collect();
 
         let mut mean = average;
@@ -99,52 +98,6 @@ fn risk(noisy: ArrayView4<'_, f64>, estimate: &Estimate, variance: &Array4<f64>)
         }
     }
     risk
-}
-
-/// The variance of the noise of each pixel: the mean squared residual of pixels of the same brightness.
-fn noise_variance(noisy: ArrayView4<'_, f64>, estimate: &Array4<f64>) -> Array4<f64> {
-    let mut pixels: Vec<(f64, f64)> = noisy
-        .iter()
-        .zip(estimate.iter())
-        .map(|(y, m)| (*m, (y - m).powi(2)))
-        .filter(|(m, square)| m.is_finite() && square.is_finite())
-        .collect();
-    if pixels.is_empty() {
-        return Array4::ones(noisy.dim());
-    }
-    pixels.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let size = pixels.len().div_ceil(GROUPS).max(SMALLEST_GROUP);
-    let groups: Vec<[f64; 2]> = pixels
-        .chunks(size)
-        .map(|group| {
-            let sums = group.iter().fold([0.0; 2], |sums, (m, square)| [sums[0] + m, sums[1] + square]);
-            sums.map(|sum| sum / group.len() as f64)
-        })
-        .collect();
-    let smooth = |at: usize| {
-        let (mut sum, mut weight) = (0.0, 0.0);
-        for (other, [_, square]) in groups.iter().enumerate() {
-            let near = (-0.5 * (at.abs_diff(other) as f64 / 1.5).powi(2)).exp();
-            (sum, weight) = (sum + near * square, weight + near);
-        }
-        sum / weight
-    };
-    let curve: Vec<(f64, f64)> = groups.iter().enumerate().map(|(at, group)| (group[0], smooth(at))).collect();
-    estimate.mapv(|m| interpolate(&curve, m))
-}
-
-/// The value of a curve through points in the order of their first coordinate, constant beyond its ends.
-fn interpolate(curve: &[(f64, f64)], at: f64) -> f64 {
-    let after = curve.partition_point(|point| point.0 < at);
-    match (after.checked_sub(1).map(|before| curve[before]), curve.get(after)) {
-        (Some(low), Some(high)) => {
-            let share = ((at - low.0) / (high.0 - low.0)).clamp(0.0, 1.0);
-            low.1 + share * (high.1 - low.1)
-        }
-        (Some(end), None) => end.1,
-        (None, Some(end)) => end.1,
-        (None, None) => 1.0,
-    }
 }
 
 #[cfg(test)]

@@ -3,10 +3,13 @@
 use ndarray::{ArrayView4, Axis};
 use serde::{Deserialize, Serialize};
 
+use super::blocks::block_sums;
 use super::image::{check_fits, check_learnable, check_pixels};
 use super::merge::Estimate;
 use super::patch_denoiser::PatchDenoiser;
+use super::plan::Planned;
 use super::quality::Quality;
+use super::similar::SimilarPatches;
 use crate::em::{Iteration, Observer, Progress, StopReason, unobserved};
 use crate::error::{Error, Result};
 use crate::family::FamilySpec;
@@ -46,6 +49,8 @@ pub struct Denoiser {
     pub(super) seed: u64,
     /// In ascending order, each once; `None` for all.
     learn_from: Option<Vec<usize>>,
+    similar_patches: bool,
+    pub(super) keep_model: bool,
     member_estimates: bool,
 }
 
@@ -75,6 +80,8 @@ pub struct Member {
     pub bound: f64,
     /// The number of these patches.
     pub patches: usize,
+    /// Rows and columns of the blocks of pixels whose sums it is a model of: 1 for pixels.
+    pub block: usize,
     /// Why learning ended.
     pub stop: StopReason,
     /// Its own estimate, if that is kept: see [`Denoiser::member_estimates`].
@@ -82,11 +89,11 @@ pub struct Member {
 }
 
 impl Denoised {
-    /// The model to keep for other images: that of the first member, whose patches suit the image best. `apply` with it does less
-    /// than all members together.
+    /// The model to keep for other images: that of the first member that is a model of single pixels; see
+    /// [`Denoiser::keep_model`]. `apply` with it does less than all members together.
     #[must_use]
     pub fn model(&self) -> Option<&Model> {
-        self.members.first().map(|member| &member.model)
+        self.members.iter().find(|member| member.block == 1).map(|member| &member.model)
     }
 }
 
@@ -105,6 +112,8 @@ impl Denoiser {
             window: None,
             seed: 0,
             learn_from: None,
+            similar_patches: true,
+            keep_model: false,
             member_estimates: false,
         }
     }
@@ -186,6 +195,21 @@ impl Denoiser {
         self
     }
 
+    /// Whether groups of similar patches are used beside models of causes (default: yes). Without them the image is explained by
+    /// causes alone, as in the paper.
+    #[must_use]
+    pub fn similar_patches(mut self, used: bool) -> Denoiser {
+        self.similar_patches = used;
+        self
+    }
+
+    /// Whether there has to be a model of single pixels for other images (default: no). [`Quality::Fast`] has none otherwise.
+    #[must_use]
+    pub fn keep_model(mut self, kept: bool) -> Denoiser {
+        self.keep_model = kept;
+        self
+    }
+
     /// Whether the estimate of each member is kept beside the combined one (default: no).
     #[must_use]
     pub fn member_estimates(mut self, kept: bool) -> Denoiser {
@@ -247,17 +271,31 @@ impl Denoiser {
         if watch.stopped() {
             return Err(Error::Stopped { what: "a model was learned".into() });
         }
-        let total = plan.iter().map(|member| member.iterations).sum();
+        let similar = SimilarPatches::new(&*family, noisy).filter(|_| self.similar_patches);
+        let learning: usize = plan.iter().map(|member| member.settings.iterations).sum();
+        let total = learning + similar.as_ref().map_or(0, |similar| self.steps_of_groups(similar));
         let (mut members, mut estimates) = (Vec::new(), Vec::new());
         let mut before = 0;
-        for (number, settings) in plan.iter().enumerate() {
+        for (number, Planned { block, settings }) in plan.iter().enumerate() {
             let stage = format!("model {} of {}", number + 1, plan.len());
             let mut see = |progress: &Progress<'_>| {
                 let (done, training) = (before + progress.done, progress.training);
                 watch.see(&Progress { stage: &stage, done, total, training })
             };
-            let (mut member, states) = settings.train(&family, learned_from, &mut see)?;
-            let estimate = settings.estimate(noisy, &member.model, states)?;
+            let (mut member, estimate) = match block {
+                1 => {
+                    let (member, states) = settings.train(&family, learned_from, &mut see)?;
+                    let estimate = settings.estimate(noisy, &member.model, states)?;
+                    (member, estimate)
+                }
+                _ => {
+                    let learned_from = block_sums(learned_from, *block);
+                    let (member, states) =
+                        settings.train(&settings.family.resolve()?, learned_from.view(), &mut see)?;
+                    let estimate = settings.estimate(block_sums(noisy, *block).view(), &member.model, states)?;
+                    (Member { block: *block, ..member }, estimate.of_pixels(*block, (noisy.dim().1, noisy.dim().2)))
+                }
+            };
             if self.member_estimates {
                 member.estimate = Some(estimate.clone());
             }
@@ -269,7 +307,14 @@ impl Denoiser {
             }
         }
         let interrupted = members.len() < plan.len() || members.iter().any(Member::is_unfinished);
-        Ok(Denoised { estimate: Estimate::combine(noisy, &estimates)?, members, interrupted })
+        let by_causes = Estimate::combine(noisy, &estimates)?;
+        let Some(similar) = similar.filter(|_| !interrupted) else {
+            return Ok(Denoised { estimate: by_causes, members, interrupted });
+        };
+        match self.with_groups(&similar, &by_causes, (learning, total), &mut watch) {
+            Some(estimate) => Ok(Denoised { estimate, members, interrupted }),
+            None => Ok(Denoised { estimate: by_causes, members, interrupted: true }),
+        }
     }
 
     /// The pages to learn from, of a stack with this many; `None` if that is all of them.

@@ -51,7 +51,8 @@ impl PatchDenoiser {
         Ok(self.train(&family, noisy, observer)?.0)
     }
 
-    /// Learns from an image that is checked. States come with the model if it was learned from all patches of the image.
+    /// Learns from an image that is checked. States come with the model if the patches that it was learned from overlap enough to
+    /// clean the image.
     pub(super) fn train(
         &self,
         family: &SharedFamily,
@@ -59,9 +60,8 @@ impl PatchDenoiser {
         observer: &mut Observer<'_>,
     ) -> Result<(Member, Option<PatchStates>)> {
         let (_, rows, columns, _) = noisy.dim();
-        let mut patches = Patches::of_stack(noisy, self.patch)?;
-        let all = patches.n();
-        let mut stride = 1;
+        let mut stride = self.overlapping(self.spacing);
+        let mut patches = Patches::of_stack(noisy, self.patch)?.stride(stride);
         // a stack of many pages has more than that on the widest lattice, too
         while patches.n() > self.most_patches && stride < rows.max(columns) {
             stride += 1;
@@ -86,10 +86,19 @@ impl PatchDenoiser {
             .pseudo_count(if family.l() > 1 { 1.0 } else { 0.01 })
             .truncated(self.truncation());
         let Fit { model, history, bound, sets, stop, .. } = em.run_observed(&patches, observer)?;
-        let member =
-            Member { settings: self.clone(), model, history, bound, patches: patches.n(), stop, estimate: None };
-        let complete = patches.n() == all;
-        let states = sets.filter(|_| complete).map(|sets| PatchStates { patches, sets });
+        let member = Member {
+            settings: self.clone(),
+            model,
+            history,
+            bound,
+            patches: patches.n(),
+            block: 1,
+            stop,
+            estimate: None,
+        };
+        // patches further apart see too little of the image to clean all of it
+        let cleans = stride == self.overlapping(stride);
+        let states = sets.filter(|_| cleans).map(|sets| PatchStates { patches, sets });
         Ok((member, states))
     }
 }

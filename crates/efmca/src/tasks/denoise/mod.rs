@@ -14,17 +14,25 @@
 //! | 6. The posterior mean of each patch, averaged where patches overlap | `cleaning.rs`, `merge.rs` |
 //! | 7. Each pixel mostly from the models that are best around it | `combine.rs` |
 
+mod blend;
+mod blocks;
 mod blur;
 mod causes;
 mod cleaning;
 mod combine;
 mod denoiser;
+mod groups;
 mod image;
 mod learning;
 mod merge;
+mod noise_curve;
 mod patch_denoiser;
 mod plan;
+mod plane;
 mod quality;
+mod refine;
+mod similar;
+mod stabilise;
 mod start;
 mod suitable;
 

@@ -41,6 +41,8 @@ pub struct PatchDenoiser {
     pub blur: f64,
     /// The standard deviation of the window with which overlapping patches are averaged, in patch sizes.
     pub window: f64,
+    /// The distance of the patches that are learned from, and cleaned with what was learned, in rows and columns.
+    pub spacing: usize,
     /// The number of patches to learn from, at the most.
     pub most_patches: usize,
     /// The distance of the patches that are cleaned; `None` for one that suits the image.
@@ -62,6 +64,7 @@ impl PatchDenoiser {
             seed: 0,
             blur: 2.0,
             window: 0.25,
+            spacing: 1,
             most_patches: 70_000,
             stride: None,
             e_steps: 4,
@@ -156,7 +159,14 @@ impl PatchDenoiser {
         self
     }
 
-    /// Learns from this many patches at most, on a lattice; all are cleaned (default: 70,000).
+    /// Learns from every `spacing`-th patch in each direction, and cleans these, which still overlap (default: 1, all patches).
+    #[must_use]
+    pub fn spacing(mut self, spacing: usize) -> PatchDenoiser {
+        self.spacing = spacing;
+        self
+    }
+
+    /// Learns from this many patches at most, on a lattice; more of them are cleaned (default: 70,000).
     #[must_use]
     pub fn most_patches(mut self, patches: usize) -> PatchDenoiser {
         self.most_patches = patches;
@@ -199,6 +209,7 @@ impl PatchDenoiser {
             ("states", self.states, "12"),
             ("iterations", self.iterations, "30"),
             ("batches", self.batches, "4"),
+            ("spacing", self.spacing, "1 for all patches"),
             ("most_patches", self.most_patches, "70,000"),
             ("stride", self.stride.unwrap_or(1), "1 for all patches"),
             ("e_steps", self.e_steps, "4"),

@@ -2,8 +2,9 @@
 
 use ndarray::ArrayView4;
 
+use super::blocks::block_sums;
 use super::causes::causes_by_held_out_pixels;
-use super::quality::RelativeSize;
+use super::quality::{OF_PIXELS, RelativeSize};
 use super::suitable::SuitableSettings;
 use super::{Denoiser, PatchDenoiser};
 use crate::em::Observer;
@@ -14,6 +15,17 @@ use crate::tasks::Causes;
 /// Patches for each cause, at the least, where the number of causes is not given.
 const PATCHES_OF_A_CAUSE: f64 = 50.0;
 
+/// Blocks of pixels must leave an image of this many rows and columns.
+const SMALLEST_OF_BLOCKS: usize = 24;
+
+/// A model that will be learned.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Planned {
+    /// Rows and columns of the blocks of pixels whose sums it sees.
+    pub(super) block: usize,
+    pub(super) settings: PatchDenoiser,
+}
+
 impl Denoiser {
     /// The members for an image that is checked. The observer sees the search for the number of causes, if there is one.
     pub(super) fn plan(
@@ -21,34 +33,60 @@ impl Denoiser {
         family: &SharedFamily,
         pixels: ArrayView4<'_, f64>,
         observer: &mut Observer<'_>,
-    ) -> Result<Vec<PatchDenoiser>> {
-        let (pages, rows, columns, _) = pixels.dim();
-        let suitable = SuitableSettings::of(pixels);
+    ) -> Result<Vec<Planned>> {
         let preset = self.quality.preset();
-        // models of one size differ by their start only, and their average gains little
-        let models = if self.patch.is_some() { &preset.models[..1] } else { preset.models };
-        let side = |size: &RelativeSize| ((suitable.patch * size.patch).round() as usize).clamp(1, rows.min(columns));
-        let for_all = match self.causes {
-            Causes::Suitable => None,
-            Causes::Given(causes) => Some(causes),
-            Causes::Auto => {
-                let patch = self.patch.unwrap_or((side(&models[0]), side(&models[0])));
-                Some(causes_by_held_out_pixels(family, pixels, patch, self.seed, observer)?)
-            }
+        let (_, rows, columns, _) = pixels.dim();
+        let possible = |size: &&RelativeSize| {
+            let fits = rows.min(columns) / size.block >= SMALLEST_OF_BLOCKS;
+            // what was given is meant for pixels
+            size.block == 1 || self.patch.is_none() && fits && family.sum_of(size.block * size.block).is_some()
         };
-        let member = |(size, number): (&RelativeSize, u64)| {
-            let side = side(size);
-            let patches = pages * (rows + 1 - side) * (columns + 1 - side);
+        let mut models: Vec<&RelativeSize> = preset.models.iter().filter(possible).collect();
+        if models.is_empty() || self.keep_model && models.iter().all(|size| size.block > 1) {
+            models.push(&OF_PIXELS);
+        }
+        // models of one size differ by their start only, and their average gains little
+        if self.patch.is_some() {
+            models.truncate(1);
+        }
+        let mut sought = None;
+        let mut plan = Vec::new();
+        for (size, number) in models.into_iter().zip(0..) {
+            let sums;
+            let (noise, seen) = match family.sum_of(size.block * size.block) {
+                Some(noise) if size.block > 1 => {
+                    sums = block_sums(pixels, size.block);
+                    (noise, sums.view())
+                }
+                _ => (family.clone(), pixels),
+            };
+            let (pages, rows, columns, _) = seen.dim();
+            let suitable = SuitableSettings::of(seen);
+            let side = ((suitable.patch * size.patch).round() as usize).clamp(1, rows.min(columns));
+            let (patch_rows, patch_columns) = self.patch.unwrap_or((side, side));
+            let spacing = if size.block == 1 { preset.spacing } else { 1 };
+            let positions = |size: usize, patch: usize| (size - patch).div_ceil(spacing) + 1;
+            let patches = pages * positions(rows, patch_rows) * positions(columns, patch_columns);
             let suits = (suitable.causes * size.causes).min(patches as f64 / PATCHES_OF_A_CAUSE).round();
-            let member = PatchDenoiser::new(family)
+            let causes = match (self.causes, sought) {
+                (Causes::Suitable, _) => suits.max(1.0) as usize,
+                (Causes::Given(causes), _) | (Causes::Auto, Some(causes)) => causes,
+                (Causes::Auto, None) => {
+                    let patch = (patch_rows, patch_columns);
+                    let causes = causes_by_held_out_pixels(&noise, seen, patch, self.seed, &mut *observer)?;
+                    *sought.insert(causes)
+                }
+            };
+            let member = PatchDenoiser::new(&noise)
                 .patch(side, side)
-                .causes(for_all.unwrap_or(suits.max(1.0) as usize))
+                .causes(causes)
                 .blur(suitable.blur)
                 .iterations(preset.iterations)
+                .spacing(spacing)
                 .seed(member_seed(number, self.seed));
-            self.with_own_settings(member)
-        };
-        Ok(models.iter().zip(0..).map(member).collect())
+            plan.push(Planned { block: size.block, settings: self.with_own_settings(member) });
+        }
+        Ok(plan)
     }
 
     /// The settings of a member, with those changed that were given.
@@ -76,9 +114,32 @@ mod tests {
     use crate::tasks::denoise::Quality;
     use ndarray::Array4;
 
+    fn plan_for(spec: &str, side: usize, denoiser: &Denoiser) -> Vec<Planned> {
+        let noisy =
+            Array4::from_shape_fn((1, side, side, 1), |(_, y, x, _)| ((y / 9 + x / 7) % 3 + (y * x) % 2) as f64);
+        denoiser.plan(&family(spec).unwrap(), noisy.view(), &mut unobserved).unwrap()
+    }
+
     fn plan(denoiser: &Denoiser) -> Vec<PatchDenoiser> {
-        let noisy = Array4::from_shape_fn((1, 60, 50, 1), |(_, y, x, _)| ((y / 9 + x / 7) % 3 + (y * x) % 2) as f64);
-        denoiser.plan(&family("poisson").unwrap(), noisy.view(), &mut unobserved).unwrap()
+        plan_for("poisson", 80, denoiser).into_iter().map(|planned| planned.settings).collect()
+    }
+
+    #[test]
+    fn blocks_are_seen_where_they_can_be() {
+        let blocks = |spec, side, denoiser: &Denoiser| -> Vec<usize> {
+            plan_for(spec, side, denoiser).iter().map(|planned| planned.block).collect()
+        };
+        let balanced = Denoiser::new("poisson");
+        assert_eq!(blocks("poisson", 80, &balanced), [1, 2, 3]);
+        assert_eq!(blocks("poisson", 50, &balanced), [1, 2]);
+        // sums of Laplace variables have no family here
+        assert_eq!(blocks("laplace", 80, &balanced), [1]);
+        let fast = balanced.quality(Quality::Fast);
+        assert_eq!(blocks("poisson", 80, &fast), [3]);
+        assert_eq!(blocks("poisson", 80, &fast.clone().keep_model(true)), [3, 1]);
+        assert_eq!(blocks("poisson", 40, &fast), [1]);
+        assert_eq!(blocks("poisson", 80, &fast.patch(5, 5)), [1]);
+        assert_eq!(plan_for("exponential", 80, &Denoiser::new("exponential"))[1].settings.family.spec(), "gamma:k=4");
     }
 
     #[test]

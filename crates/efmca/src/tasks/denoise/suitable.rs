@@ -34,7 +34,7 @@ impl SuitableSettings {
 }
 
 /// The square of the range of the image, over the variance of the noise where it is bright.
-fn signal_to_noise(noisy: ArrayView4<'_, f64>) -> f64 {
+pub(super) fn signal_to_noise(noisy: ArrayView4<'_, f64>) -> f64 {
     let mut large = blocks(noisy, LARGE_BLOCK);
     large.sort_by(|a, b| a.0.total_cmp(&b.0));
     let end = ((large.len() as f64 * ENDS).ceil() as usize).min(large.len());

@@ -7,22 +7,42 @@ fn noisy() -> Array4<f64> {
     Array4::from_shape_fn((2, 31, 26, 1), |(page, y, x, _)| ((y / 9 + x / 7 + 2 * page) % 5 + (y * x) % 2) as f64)
 }
 
+/// Large enough for blocks of pixels.
+fn large() -> Array4<f64> {
+    Array4::from_shape_fn((1, 74, 76, 1), |(_, y, x, _)| ((y / 9 + x / 7) % 5 + (y * x) % 2) as f64)
+}
+
 fn quick() -> Denoiser {
     Denoiser::new("poisson").causes(6).iterations(3)
 }
 
 #[test]
 fn members_are_combined_and_their_estimates_kept_if_asked_for() {
-    let noisy = noisy();
-    let plain = quick().run(noisy.view()).unwrap();
+    let noisy = large();
+    let by_causes = quick().similar_patches(false);
+    let plain = by_causes.run(noisy.view()).unwrap();
     assert!(plain.members.iter().all(|member| member.estimate.is_none()) && !plain.interrupted);
-    let kept = quick().member_estimates(true).run(noisy.view()).unwrap();
+    let kept = by_causes.member_estimates(true).run(noisy.view()).unwrap();
     let estimates: Vec<Estimate> = kept.members.iter().filter_map(|member| member.estimate.clone()).collect();
-    assert_eq!(estimates.len(), 3);
+    assert_eq!(kept.members.iter().map(|member| member.block).collect::<Vec<_>>(), [1, 2, 3]);
     assert_eq!(Estimate::combine(noisy.view(), &estimates).unwrap(), plain.estimate);
     // a member by itself gives the same
-    let alone = kept.members[1].settings.run(noisy.view()).unwrap();
-    assert_eq!(alone.estimate, estimates[1]);
+    let alone = kept.members[0].settings.run(noisy.view()).unwrap();
+    assert_eq!(alone.estimate, estimates[0]);
+    // groups of similar patches are one estimate more
+    let with_groups = quick().run(noisy.view()).unwrap();
+    assert_ne!(with_groups.estimate, plain.estimate);
+    assert!(with_groups.estimate.mean.iter().chain(&with_groups.estimate.deviation).all(|value| value.is_finite()));
+}
+
+#[test]
+fn a_model_of_pixels_is_there_if_it_is_kept() {
+    let fast = quick().quality(Quality::Fast);
+    let denoised = fast.run(large().view()).unwrap();
+    assert_eq!((denoised.members[0].block, denoised.model()), (3, None));
+    let kept = fast.keep_model(true).run(large().view()).unwrap();
+    assert_eq!(kept.members.iter().map(|member| member.block).collect::<Vec<_>>(), [3, 1]);
+    assert_eq!(kept.model(), Some(&kept.members[1].model));
 }
 
 #[test]
@@ -47,20 +67,29 @@ fn pages_to_learn_from_are_a_set() {
 #[test]
 fn progress_counts_the_iterations_of_all_members() {
     let mut seen = Vec::new();
-    let denoised = quick().run_observed(noisy().view(), &mut |progress| {
-        let training = progress.training.unwrap();
-        seen.push((progress.stage.to_owned(), progress.done, progress.total, training.iteration, training.iterations));
+    let mut groups = 0;
+    let denoised = quick().run_observed(large().view(), &mut |progress| {
+        match progress.training {
+            Some(training) => seen.push((progress.stage.to_owned(), progress.done, training.iteration)),
+            None => {
+                groups += 1;
+                assert_eq!((progress.stage, progress.done), ("similar patches", 9 + groups));
+                assert!(progress.done <= progress.total);
+            }
+        }
         ControlFlow::Continue(())
     });
-    let expected: Vec<_> = (0..9).map(|k| (format!("model {} of 3", k / 3 + 1), k + 1, 9, k % 3 + 1, 3)).collect();
+    let expected: Vec<_> = (0..9).map(|k| (format!("model {} of 3", k / 3 + 1), k + 1, k % 3 + 1)).collect();
     assert_eq!(seen, expected);
+    assert!(groups > 3);
     assert!(!denoised.unwrap().interrupted);
 }
 
 #[test]
 fn a_break_ends_the_work_with_the_members_so_far() {
-    let noisy = noisy();
-    for (calls, members, iterations) in [(1, 1, 1), (3, 1, 3), (5, 2, 2)] {
+    let noisy = large();
+    // the last break is among groups of similar patches
+    for (calls, members, iterations) in [(1, 1, 1), (3, 1, 3), (5, 2, 2), (11, 3, 3)] {
         let mut count = 0;
         let mut observer = |_: &Progress<'_>| {
             count += 1;
