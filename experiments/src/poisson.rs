@@ -1,5 +1,6 @@
-//! Zero-shot denoising of photon-limited images (Sec. 7.2.3): six images, four peaks, several noise realisations.
+//! Zero-shot denoising of photon-limited images (Sec. 7.2.3): eight images, six peaks, several noise realisations.
 
+mod figure;
 mod printed;
 mod report;
 
@@ -10,25 +11,28 @@ use efmca::family::family;
 use efmca::tasks::corrupt::Corruption;
 use efmca::tasks::quality::psnr;
 use ndarray::Array4;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::cleaning::{Cleaning, largest, read_grey};
 use crate::output::{Done, say, write};
 
-/// The images, as their files are called.
-const IMAGES: [&str; 6] = ["house", "camera", "peppers", "saturn", "bridge", "flag"];
+/// The images, as their files are called: six of 256 x 256 pixels, two of 512 x 512.
+const IMAGES: [&str; 8] = ["house", "camera", "peppers", "saturn", "bridge", "flag", "man", "boat"];
+/// The first of them are those of the paper.
+const OF_THE_PAPER: usize = 6;
 
 /// Settings of the experiment.
 #[derive(Args, Clone)]
 pub(crate) struct Settings {
-    /// A folder with house.png, camera.png, peppers.png, saturn.png, bridge.png and flag.png.
-    #[arg(long)]
-    images: PathBuf,
+    /// Folders with house.png, camera.png, peppers.png, saturn.png, bridge.png and flag.png, and if they are there man.png and
+    /// boat.png.
+    #[arg(long, value_delimiter = ',')]
+    images: Vec<PathBuf>,
     /// Only these images.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
     /// Expected photons in the brightest pixel.
-    #[arg(long, value_delimiter = ',', default_values_t = [0.2, 0.5, 1.0, 2.0])]
+    #[arg(long, value_delimiter = ',', default_values_t = [0.1, 0.2, 0.5, 1.0, 2.0, 4.0])]
     peaks: Vec<f64>,
     /// Noise realisations of each image and peak.
     #[arg(long, default_value_t = 5)]
@@ -36,12 +40,21 @@ pub(crate) struct Settings {
     /// The seed of the first noise realisation.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// A folder with counts NAME_pPEAK_sSEED.npy that were drawn elsewhere, so that other programs can see the same.
+    #[arg(long)]
+    noisy: Option<PathBuf>,
+    /// What other programs gave: lines of image, peak, seed, method, PSNR, wall and CPU seconds, with tabs between them.
+    #[arg(long)]
+    peers: Option<PathBuf>,
+    /// Keeps what an earlier run with the same quality has written, and does the rest.
+    #[arg(long)]
+    resume: bool,
     #[command(flatten)]
     cleaning: Cleaning,
 }
 
 /// The quality of one cleaned image.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Cleaned {
     image: String,
     peak: f64,
@@ -61,34 +74,106 @@ pub(crate) struct Cleaned {
 }
 
 pub(crate) fn run(settings: &Settings, out: &Path) -> Done<()> {
-    let mut found = Vec::new();
-    for name in IMAGES.iter().filter(|name| settings.only.is_empty() || settings.only.iter().any(|only| only == *name))
-    {
-        let clean = read_grey(&settings.images.join(format!("{name}.png")))?;
+    let file = file_name(settings);
+    let peers = settings.peers.as_deref().map(Peer::read).transpose()?.unwrap_or_default();
+    let results = out.join(format!("{file}.json"));
+    let mut found: Vec<Cleaned> = if settings.resume && results.is_file() {
+        serde_json::from_slice(&std::fs::read(&results)?)?
+    } else {
+        Vec::new()
+    };
+    for (number, name) in IMAGES.iter().enumerate() {
+        if !settings.only.is_empty() && !settings.only.iter().any(|only| only == name) {
+            continue;
+        }
+        let Some(path) = settings.image(name) else {
+            if number < OF_THE_PAPER || settings.only.iter().any(|only| only == name) {
+                return Err(format!("{name}.png is in none of the folders of --images").into());
+            }
+            continue;
+        };
+        let clean = read_grey(&path)?;
         for peak in &settings.peaks {
             for seed in settings.seed..settings.seed + settings.runs {
+                if found.iter().any(|one| one.image == *name && one.peak == *peak && one.seed == seed) {
+                    continue;
+                }
                 let cleaned = clean_one(settings, name, &clean, *peak, seed)?;
                 say(&format!(
-                    "{name} peak {peak} seed {seed}: {:.2} -> {:.2} dB ({:.2} with 255), {:.0} CPU s; models by themselves {:.2?}, \
+                    "{name} peak {peak} seed {seed}: {:.2} -> {:.2} dB ({:.2} with 255), {:.1} CPU s; models by themselves {:.2?}, \
                      averaged {:.2}",
                     cleaned.noisy, cleaned.psnr, cleaned.psnr_255, cleaned.cpu, cleaned.single, cleaned.average
                 ));
                 found.push(cleaned);
             }
         }
+        // after each image, so that a long run can be resumed
+        write(out, &format!("{file}.json"), &serde_json::to_vec_pretty(&found)?)?;
     }
-    let name = match settings.cleaning.quality.as_str() {
+    write(out, &format!("{file}.md"), report::markdown(&found, &peers).as_bytes())?;
+    figure::write_curves(out, &peers)
+}
+
+/// The name of the files of a quality.
+fn file_name(settings: &Settings) -> String {
+    match settings.cleaning.quality.as_str() {
         "balanced" => "poisson".to_owned(),
         quality => format!("poisson-{quality}"),
-    };
-    write(out, &format!("{name}.md"), report::markdown(&found).as_bytes())?;
-    write(out, &format!("{name}.json"), &serde_json::to_vec_pretty(&found)?)
+    }
+}
+
+impl Settings {
+    /// The file of an image, in the first folder that has it.
+    fn image(&self, name: &str) -> Option<PathBuf> {
+        self.images.iter().map(|folder| folder.join(format!("{name}.png"))).find(|path| path.is_file())
+    }
+
+    /// Counts that were drawn elsewhere.
+    fn drawn_elsewhere(&self, name: &str, peak: f64, seed: u64) -> Done<Option<Array4<f64>>> {
+        let Some(folder) = &self.noisy else { return Ok(None) };
+        Ok(Some(read_grey(&folder.join(format!("{name}_p{peak}_s{seed}.npy")))?))
+    }
+}
+
+/// What another program gave for one noisy image.
+#[derive(Debug, Clone)]
+pub(crate) struct Peer {
+    image: String,
+    peak: f64,
+    method: String,
+    psnr: f64,
+    cpu: f64,
+}
+
+impl Peer {
+    fn read(path: &Path) -> Done<Vec<Peer>> {
+        let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let mut peers = Vec::new();
+        for (number, line) in text.lines().enumerate() {
+            let cells: Vec<&str> = line.split('\t').collect();
+            let peer = (|| {
+                let number = |at: usize| cells.get(at)?.parse::<f64>().ok();
+                let method = (*cells.get(3)?).to_owned();
+                Some(Peer { image: cells[0].to_owned(), peak: number(1)?, method, psnr: number(4)?, cpu: number(6)? })
+            })();
+            let wrong = || {
+                format!(
+                    "{}, line {}: image, peak, seed, method, PSNR, wall and CPU seconds are needed",
+                    path.display(),
+                    number + 1
+                )
+            };
+            peers.push(peer.ok_or_else(wrong)?);
+        }
+        Ok(peers)
+    }
 }
 
 fn clean_one(settings: &Settings, name: &str, clean: &Array4<f64>, peak: f64, seed: u64) -> Done<Cleaned> {
     let poisson = family("poisson")?;
     let corrupted = Corruption::new(&poisson).peak(peak).seed(seed).run(clean.view())?;
-    let (noisy, means) = (corrupted.noisy.view(), corrupted.means.view());
+    let elsewhere = settings.drawn_elsewhere(name, peak, seed)?;
+    let (noisy, means) = (elsewhere.as_ref().unwrap_or(&corrupted.noisy).view(), corrupted.means.view());
     let cleaned = settings.cleaning.run(&poisson, noisy, seed)?;
     let estimate = cleaned.estimate.view();
     Ok(Cleaned {
