@@ -59,7 +59,7 @@ impl PatchDenoiser {
         observer: &mut Observer<'_>,
     ) -> Result<(Member, Option<PatchStates>)> {
         let (_, rows, columns, _) = noisy.dim();
-        let mut patches = Patches::of_stack(noisy, self.patch)?;
+        let mut patches = Patches::of_volume(noisy, self.patch, self.depth)?;
         let all = patches.n();
         let mut stride = 1;
         // a stack of many pages has more than that on the widest lattice, too

@@ -26,19 +26,19 @@ impl Denoiser {
         let suitable = SuitableSettings::of(pixels);
         let preset = self.quality.preset();
         // models of one size differ by their start only, and their average gains little
-        let models = if self.patch.is_some() { &preset.models[..1] } else { preset.models };
+        let models = if self.patch.is_some() || self.depth > 1 { &preset.models[..1] } else { preset.models };
         let side = |size: &RelativeSize| ((suitable.patch * size.patch).round() as usize).clamp(1, rows.min(columns));
         let for_all = match self.causes {
             Causes::Suitable => None,
             Causes::Given(causes) => Some(causes),
             Causes::Auto => {
                 let patch = self.patch.unwrap_or((side(&models[0]), side(&models[0])));
-                Some(causes_by_held_out_pixels(family, pixels, patch, self.seed, observer)?)
+                Some(causes_by_held_out_pixels(family, pixels, (patch, self.depth), self.seed, observer)?)
             }
         };
         let member = |(size, number): (&RelativeSize, u64)| {
             let side = side(size);
-            let patches = pages * (rows + 1 - side) * (columns + 1 - side);
+            let patches = (pages + 1 - self.depth) * (rows + 1 - side) * (columns + 1 - side);
             let suits = (suitable.causes * size.causes).min(patches as f64 / PATCHES_OF_A_CAUSE).round();
             let member = PatchDenoiser::new(family)
                 .patch(side, side)
@@ -54,6 +54,7 @@ impl Denoiser {
     /// The settings of a member, with those changed that were given.
     pub(super) fn with_own_settings(&self, mut member: PatchDenoiser) -> PatchDenoiser {
         member.patch = self.patch.unwrap_or(member.patch);
+        member.depth = self.depth;
         member.states = self.states.unwrap_or(member.states);
         member.iterations = self.iterations.unwrap_or(member.iterations);
         member.batches = self.batches.unwrap_or(member.batches);
