@@ -17,7 +17,7 @@ use crate::posterior::{Observed, Sets, Truncated};
 const MANY_PATCHES: usize = 300_000;
 /// Where patches go over several pages, positions are so far apart that their patches have no more values than this in all: a cube
 /// of 256 x 256 x 256 takes minutes then.
-const MANY_VALUES: usize = 1_000_000_000;
+const MANY_VALUES: usize = 250_000_000;
 
 impl PatchDenoiser {
     /// Learns from `noisy` (pages, rows, columns, channels; NaN where a pixel is missing) and cleans it.
@@ -86,10 +86,21 @@ impl PatchDenoiser {
     /// Cleans an image with a model that knows no states of its patches.
     fn estimate_in_strips(&self, noisy: ArrayView4<'_, f64>, model: &Model) -> Result<Estimate> {
         let all = Geometry::of_volume(noisy.dim(), self.patch, self.depth)?;
-        let geometry =
-            all.with_stride(self.stride.unwrap_or_else(|| suitable_stride(&all)).min(self.patch.0).min(self.patch.1));
+        let stride = self.stride.unwrap_or_else(|| suitable_stride(&all)).min(self.patch.0).min(self.patch.1);
+        let geometry = all.with_stride(stride);
+        self.estimate_of_strips(noisy, model, geometry, strips(&geometry))
+    }
+
+    /// The same, strip by strip.
+    fn estimate_of_strips(
+        &self,
+        noisy: ArrayView4<'_, f64>,
+        model: &Model,
+        geometry: Geometry,
+        strips: Vec<Strip>,
+    ) -> Result<Estimate> {
         let mut canvas = Canvas::new(geometry);
-        for Strip { pages, rows } in strips(&geometry) {
+        for Strip { pages, rows } in strips {
             let first = (pages.start, rows.start);
             let pixels = noisy.slice(s![pages, rows, .., ..]);
             let patches = Patches::of_volume(pixels, self.patch, self.depth)?.stride(geometry.strides().0);

@@ -18,7 +18,12 @@ pub(super) struct Strip {
 
 /// Strips that have each patch once; they overlap by what patches have in common.
 pub(super) fn strips(geometry: &Geometry) -> Vec<Strip> {
-    let (positions, lines) = together(geometry, MOST_AT_ONCE, MOST_PIXELS);
+    small_strips(geometry, MOST_AT_ONCE, MOST_PIXELS)
+}
+
+/// Strips with no more patches and, where patches have several pages, with no more pixels than that, if they have several lines.
+pub(super) fn small_strips(geometry: &Geometry, patches: usize, pixels: usize) -> Vec<Strip> {
+    let (positions, lines) = together(geometry, patches, pixels);
     let ((pages, _), (rows, _)) = (geometry.pages_and_channels(), geometry.image());
     let (stride, page_stride) = geometry.strides();
     let along = parts(geometry.along(), positions, page_stride, geometry.depth(), pages);
