@@ -55,7 +55,7 @@ pub(crate) struct Settings {
     /// The number of patches to learn from, at the most.
     #[arg(long, default_value_t = 70_000)]
     patches: usize,
-    /// The distance of the patches of single pages that are cleaned; patches over pages have the one of the library.
+    /// The distance of the patches of single pages that are cleaned; patches over pages have that of the library.
     #[arg(long, default_value_t = 4)]
     stride: usize,
     /// The seed of the models.
@@ -63,7 +63,7 @@ pub(crate) struct Settings {
     seed: u64,
 }
 
-const DEFAULTS: [&str; 2] = ["32x32x1:30", "16x16x16:30"];
+const DEFAULTS: [&str; 2] = ["32x32x1:30", "16x16x8:30"];
 
 /// A model to compare.
 #[derive(Debug, Clone, Copy)]
