@@ -162,8 +162,8 @@ fn suitable_stride(all: &Geometry) -> usize {
         return if all.n() / pages > MANY_PATCHES && side >= 8 { 2 } else { 1 };
     }
     let few = |stride: &usize| all.with_stride(*stride).n() * all.d() <= MANY_VALUES;
-    let allowed = [1, 2, 4].into_iter().filter(|stride| *stride == 1 || side >= 4 * stride);
-    allowed.clone().find(few).or(allowed.last()).unwrap_or(1)
+    let mut allowed = [1, 2, 4].into_iter().filter(|stride| *stride == 1 || side >= 4 * stride);
+    allowed.clone().find(few).or_else(|| allowed.next_back()).unwrap_or(1)
 }
 
 /// Patches of an image always have a geometry; other data have none.
