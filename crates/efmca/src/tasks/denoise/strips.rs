@@ -57,7 +57,8 @@ fn together(geometry: &Geometry, patches: usize, pixels: usize) -> (usize, usize
 fn parts(positions: usize, count: usize, stride: usize, patch: usize, size: usize) -> Vec<Range<usize>> {
     let part = |from: usize| {
         let last = from.saturating_add(count).min(positions) - 1;
-        from * stride..(last * stride).min(size - patch) + patch
+        // the last position is nearer than the others where the stride does not fit
+        (from * stride).min(size - patch)..(last * stride).min(size - patch) + patch
     };
     (0..positions).step_by(count).map(part).collect()
 }
