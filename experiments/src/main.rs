@@ -14,6 +14,7 @@ mod noise_tables;
 mod output;
 mod poisson;
 mod speed;
+mod volume;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -52,6 +53,8 @@ enum Experiment {
     Poisson(poisson::Settings),
     /// CPU time, evaluations and memory of variational EM at the paper's scale, and what each way to propose states buys.
     Speed(speed::Settings),
+    /// Volumes: patches over pages beside patches of single pages, on hidden voxels of a cube of counts.
+    Volume(volume::Settings),
 }
 
 fn main() -> ExitCode {
@@ -67,6 +70,7 @@ fn main() -> ExitCode {
         Experiment::NoiseTables(settings) => noise_tables::run(settings, &arguments.out),
         Experiment::Poisson(settings) => poisson::run(settings, &arguments.out),
         Experiment::Speed(settings) => speed::run(settings, &arguments.out),
+        Experiment::Volume(settings) => volume::run(settings, &arguments.out),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

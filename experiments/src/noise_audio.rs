@@ -90,8 +90,12 @@ pub(crate) fn run(settings: &Settings, out: &Path) -> Done<()> {
             amplitudes.mapv_inplace(|value| if value == 0.0 { f64::NAN } else { value });
         }
         let pixels = amplitudes.insert_axis(Axis(0)).insert_axis(Axis(3));
-        let source =
-            Source::Images { pixels: pixels.view(), patch: (settings.patch, settings.patch), stride: settings.stride };
+        let source = Source::Images {
+            pixels: pixels.view(),
+            patch: (settings.patch, settings.patch),
+            depth: 1,
+            stride: settings.stride,
+        };
         let noise =
             NoiseType::new().causes(settings.components).restarts(settings.restarts).iterations(settings.iterations);
         let ranking = noise.seed(settings.seed).families(settings.families.iter().cloned()).run(source)?;

@@ -148,7 +148,7 @@ fn cell(settings: &Settings, noise: &'static str, image: &str) -> Done<Cell> {
     let clean = read_grey(&settings.images.join(format!("{image}.png")))?;
     let pixels = noisy(&clean, noise, settings)?.insert_axis(Axis(0)).insert_axis(Axis(3));
     let patch = (settings.patch, settings.patch);
-    let source = Source::Images { pixels: pixels.view(), patch, stride: settings.stride };
+    let source = Source::Images { pixels: pixels.view(), patch, depth: 1, stride: settings.stride };
     let noise_type = NoiseType::new().causes(settings.components).families(FAMILIES).restarts(settings.runs);
     let noise_type = noise_type
         .iterations(settings.iterations)

@@ -256,3 +256,61 @@ fn the_demo_cleans_its_picture() {
         assert!(folder.path().join("efmca-demo").join(name).exists(), "{name}");
     }
 }
+
+#[test]
+fn patches_go_over_pages() {
+    let folder = folder_with(5, 1);
+    let path = folder.path();
+    let (clean, noisy) = (load(path, "clean.tif"), load(path, "noisy.tif"));
+    let over_pages = |command: &[&str], more: &[&str]| {
+        let quick = ["--noise", "poisson", "--patch", "8x7x3", "--causes", "12", "--iterations", "8"];
+        succeeds(path, &[command, &quick, more].concat())
+    };
+    let more = ["--save-model", "m.model", "--report", "r.html"];
+    over_pages(&["denoise", "noisy.tif", "-o", "out.tif"], &more);
+    let out = load(path, "out.tif");
+    assert_eq!(out.dim(), clean.dim());
+    assert!(error(&out, &clean) < error(&noisy, &clean) / 2.0, "{}", error(&out, &clean));
+    let page = std::fs::read_to_string(path.join("r.html")).unwrap();
+    assert!(page.contains("12 causes of 8 x 7 pixels x 3 pages") && page.contains("page 2 of 3 of a patch"));
+    // the model knows its patches
+    assert!(succeeds(path, &["info", "m.model"]).contains("8 x 7 pixels x 3 pages"));
+    succeeds(path, &["apply", "m.model", "noisy.tif", "-o", "applied.tif"]);
+    assert!(error(&load(path, "applied.tif"), &clean) < error(&noisy, &clean) / 2.0);
+    let apply = |patch: &str| refused(path, &["apply", "m.model", "noisy.tif", "-o", "x.tif", "--patch", patch]);
+    let message = apply("7x8x3");
+    assert!(message.contains("8 x 7 pixels x 3 pages, and --patch says 7 x 8 pixels x 3 pages"), "{message}");
+    let mut holes = noisy.clone();
+    holes.slice_mut(ndarray::s![2, 5..9, 5..9, ..]).fill(f64::NAN);
+    save(path, "holes.tif", &holes);
+    over_pages(&["inpaint", "holes.tif", "-o", "filled.tif"], &[]);
+    assert!(load(path, "filled.tif").iter().all(|value| value.is_finite()));
+
+    save(path, "one.tif", &noisy.slice(ndarray::s![..1, .., .., ..]).to_owned());
+    let message = refused(path, &["apply", "m.model", "one.tif", "-o", "x.tif"]);
+    assert!(message.contains("one.tif") && message.contains("1 page, all that the image has"), "{message}");
+    let denoise = |input: &str, patch: &str, more: &[&str]| {
+        refused(path, &[&["denoise", input, "-o", "x.tif", "--noise", "poisson", "--patch", patch], more].concat())
+    };
+    let message = denoise("one.tif", "8x8x5", &[]);
+    assert!(message.contains("5 pages") && message.contains("1 page, all that the image has"), "{message}");
+    let message = denoise("noisy.tif", "8x8x99", &[]);
+    assert!(message.contains("99 pages") && message.contains("1 to 5 pages, as many as the stack has"), "{message}");
+    for wrong in ["8x8x0", "8x8x", "8x8x5x2"] {
+        assert!(denoise("noisy.tif", wrong, &[]).contains("8x8x5 for 8 rows, 8 columns and 5 pages"), "{wrong}");
+    }
+    assert!(denoise("noisy.tif", "8x", &[]).contains("not a number of pixels"));
+    let message = denoise("noisy.tif", "8x8x3", &["--learn-pages", "1,2,4"]);
+    assert!(message.contains("page 2 and then page 4") && message.contains("--learn-pages"), "{message}");
+    assert!(!path.join("x.tif").exists());
+}
+
+#[test]
+fn a_model_says_how_many_channels_it_is_for() {
+    let folder = folder_with(1, 3);
+    let path = folder.path();
+    succeeds(path, &with(&["denoise", "noisy.tif", "-o", "out.tif"], &["--save-model", "m.model"]));
+    save(path, "grey.tif", &Array4::ones((1, 20, 20, 1)));
+    let message = refused(path, &["apply", "m.model", "grey.tif", "-o", "x.tif"]);
+    assert!(message.contains("an image with 3 channels, and this one has 1"), "{message}");
+}

@@ -30,6 +30,8 @@ const NAMES_KEY: &str = "names";
 const LABELS_KEY: &str = "labels";
 /// Where the size of a patch stands.
 const PATCH_KEY: &str = "patch";
+/// Where the pages of a patch stand, if it has several.
+const PAGES_KEY: &str = "pages";
 /// Where it stands that values are logarithms.
 const LOGARITHMS_KEY: &str = "logarithms";
 
@@ -47,6 +49,8 @@ pub struct ModelFile {
     pub labels: Vec<Option<Vec<String>>>,
     /// Rows, columns and channels of a patch, if the columns are its pixels, channel by channel.
     pub patch: Option<[usize; 3]>,
+    /// Pages of a patch, one unless it is from a volume or a movie: then the columns are its pixels page by page.
+    pub pages: usize,
     /// Whether the model saw the logarithms of values.
     pub logarithms: bool,
     /// How rows were whitened before the model saw them, after taking logarithms.
@@ -69,9 +73,10 @@ impl ModelFile {
             return Some(format!("it has labels of {} columns and {d} columns", self.labels.len()));
         }
         if let Some(patch) = self.patch
-            && patch.iter().try_fold(1usize, |size, side| size.checked_mul(*side)) != Some(d)
+            && patch.iter().try_fold(self.pages, |size, side| size.checked_mul(*side)) != Some(d)
         {
-            return Some(format!("its patches have the size {patch:?}, and it has {d} columns"));
+            let pages = if self.pages == 1 { String::new() } else { format!(" and {} pages", self.pages) };
+            return Some(format!("its patches have the size {patch:?}{pages}, and it has {d} columns"));
         }
         if let Some(whitening) = self.whitening.as_ref().filter(|whitening| whitening.d() != d) {
             return Some(format!("its whitening is of {} columns, and it has {d}", whitening.d()));
@@ -85,7 +90,7 @@ impl ModelFile {
 /// A model alone.
 impl From<Model> for ModelFile {
     fn from(model: Model) -> Self {
-        Self { model, names: Vec::new(), labels: Vec::new(), patch: None, logarithms: false, whitening: None }
+        Self { model, names: Vec::new(), labels: Vec::new(), patch: None, pages: 1, logarithms: false, whitening: None }
     }
 }
 
@@ -148,6 +153,9 @@ pub fn write_model_file(path: &Path, file: &ModelFile) -> Result<(), IoError> {
     }
     if let Some(patch) = file.patch {
         metadata[PATCH_KEY] = json!(patch);
+    }
+    if file.pages != 1 {
+        metadata[PAGES_KEY] = json!(file.pages);
     }
     if file.logarithms {
         metadata[LOGARITHMS_KEY] = json!(true);
@@ -237,11 +245,19 @@ fn with_columns(model: Model, metadata: &str, tensors: &[Tensor]) -> Result<Mode
             Some([rows?, columns?, channels?])
         }
     };
+    let pages = match &metadata[PAGES_KEY] {
+        Value::Null => 1,
+        pages => {
+            let pages = pages.as_u64().and_then(|pages| usize::try_from(pages).ok());
+            pages.ok_or("the pages of its patches are no number")?
+        }
+    };
     let whitening = Whitening::from_tensors(tensors).map_err(|error| match error {
         efmca::Error::NotAModel { problem } => problem,
         other => other.to_string(),
     })?;
-    let file = ModelFile { model, names, labels, patch, logarithms: metadata[LOGARITHMS_KEY] == true, whitening };
+    let file =
+        ModelFile { model, names, labels, patch, pages, logarithms: metadata[LOGARITHMS_KEY] == true, whitening };
     file.problem().map_or(Ok(file), Err)
 }
 

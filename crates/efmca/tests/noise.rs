@@ -94,7 +94,7 @@ fn images_are_looked_at_in_patches() {
     let clean = |row: usize, column: usize| if (row / 8 + column / 8).is_multiple_of(2) { 12.0 } else { 2.0 };
     let image = Array4::from_shape_fn((1, 48, 48, 1), |(_, row, column, _)| clean(row, column));
     let noisy = efmca::tasks::corrupt::Corruption::new("exponential").run(image.view()).unwrap().noisy;
-    let source = Source::Images { pixels: noisy.view(), patch: (6, 6), stride: 1 };
+    let source = Source::Images { pixels: noisy.view(), patch: (6, 6), depth: 1, stride: 1 };
     let noise = NoiseType::new()
         .causes(20)
         .families(["exponential", "gaussian", "rayleigh", "gamma"])

@@ -1,5 +1,6 @@
 //! Options that several commands share, as the typed values that the library takes.
 
+use std::fmt;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
@@ -159,6 +160,34 @@ pub(crate) fn patch_size(text: &str) -> Result<(usize, usize), String> {
     }
 }
 
+/// The size of a patch, which can go over several pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PatchSize {
+    pub(crate) rows: usize,
+    pub(crate) columns: usize,
+    pub(crate) pages: usize,
+}
+
+impl fmt::Display for PatchSize {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{} x {} pixels", self.rows, self.columns)?;
+        if self.pages == 1 { Ok(()) } else { write!(out, " x {} pages", self.pages) }
+    }
+}
+
+/// Reads the rows and columns of a patch, and the pages where there are several.
+pub(crate) fn patch_over_pages(text: &str) -> Result<PatchSize, String> {
+    let Some(pages) = text.splitn(3, ['x', 'X']).nth(2) else {
+        return patch_size(text).map(|(rows, columns)| PatchSize { rows, columns, pages: 1 });
+    };
+    let number = pages.trim().parse::<usize>().ok().filter(|pages| *pages > 0);
+    let pages = number.ok_or_else(|| {
+        format!("`{pages}` is not a number of pages; write 16x24, or 8x8x5 for 8 rows, 8 columns and 5 pages")
+    })?;
+    let (rows, columns) = patch_size(&text[..text.rfind(['x', 'X']).unwrap_or(text.len())])?;
+    Ok(PatchSize { rows, columns, pages })
+}
+
 fn threads(text: &str) -> Result<usize, String> {
     let number = text.parse().ok().filter(|number| (1..=MOST_THREADS).contains(number));
     number.ok_or_else(|| format!("give a number from 1 to {MOST_THREADS}, or leave it out for all processors"))
@@ -189,6 +218,20 @@ mod tests {
         assert_eq!(patch_size("20"), Ok((20, 20)));
         assert_eq!(patch_size("16x24"), Ok((16, 24)));
         assert!(patch_size("0").is_err() && patch_size("8x").is_err() && patch_size("-3").is_err());
+    }
+
+    #[test]
+    fn patches_can_have_pages() {
+        let size = |rows, columns, pages| Ok(PatchSize { rows, columns, pages });
+        assert_eq!(patch_over_pages("20"), size(20, 20, 1));
+        assert_eq!(patch_over_pages("16x24"), size(16, 24, 1));
+        assert_eq!(patch_over_pages("8X8x5"), size(8, 8, 5));
+        for wrong in ["8x8x0", "8x8x", "8x8x-1", "8x8x5x2", "8x8x99999999999999999999"] {
+            assert!(patch_over_pages(wrong).unwrap_err().contains("not a number of pages"), "{wrong}");
+        }
+        for wrong in ["8x", "0", "x8", "8xx5", "0x8x5"] {
+            assert!(patch_over_pages(wrong).unwrap_err().contains("not a number of pixels"), "{wrong}");
+        }
     }
 
     #[test]

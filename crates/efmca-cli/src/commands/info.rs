@@ -73,7 +73,8 @@ fn as_text(file: &ModelFile, path: &str, bytes: u64) -> Vec<String> {
     ];
     let patch = file.patch.map(|[rows, columns, channels]| {
         let colour = if channels == 1 { String::new() } else { format!(", {channels} channels") };
-        ("patches", format!("{rows} x {columns} pixels{colour}"))
+        let pages = if file.pages == 1 { String::new() } else { format!(" x {} pages", file.pages) };
+        ("patches", format!("{rows} x {columns} pixels{pages}{colour}"))
     });
     let changes = file.changes().map(|changes| ("values", format!("{changes}, before the model sees a row")));
     let items = items.into_iter().chain(patch).chain(changes);
@@ -145,6 +146,7 @@ fn as_json(file: &ModelFile, path: &str, bytes: u64) -> Value {
         "superposition": String::from(model.superposition()),
         "parameters": model.parameter_count(),
         "patch": file.patch,
+        "pages": file.pages,
         "values": file.changes(),
         "pi": model.pi().to_vec(),
     })

@@ -173,6 +173,22 @@ fn names_that_do_not_fit_are_refused() {
     assert!(problem(LABELS_KEY, json!([null])).contains("labels of 1"));
     assert!(problem(PATCH_KEY, json!([2, 3, 1])).contains("size [2, 3, 1]"));
     assert!(problem(PATCH_KEY, json!("large")).contains("no size"));
+    assert!(problem(PAGES_KEY, json!("many")).contains("no number"));
+    assert!(problem(PAGES_KEY, json!(-2)).contains("no number"));
+}
+
+#[test]
+fn patches_of_several_pages_come_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.safetensors");
+    let file = ModelFile { patch: Some([2, 1, 1]), pages: 2, ..mixed().into() };
+    write_model_file(&path, &file).unwrap();
+    let back = read_model_file(&path).unwrap();
+    assert_eq!((back.patch, back.pages), (Some([2, 1, 1]), 2));
+    for pages in [0, 1, 3, usize::MAX] {
+        let error = write_model_file(&path, &ModelFile { pages, ..file.clone() }).unwrap_err().to_string();
+        assert!(error.contains("size [2, 1, 1]") && error.contains("4 columns"), "{error}");
+    }
 }
 
 #[test]

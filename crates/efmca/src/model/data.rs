@@ -53,7 +53,8 @@ where
     }
 }
 
-/// The patches of an image, one for each position, read from the image and not copied.
+/// The patches of an image, one for each position, read from the image and not copied. Those of a volume or a movie can go over
+/// several pages: see [`Patches::of_volume`].
 #[derive(Debug, Clone)]
 pub struct Patches {
     /// Pages, channels, rows and columns, in this order.
@@ -61,15 +62,20 @@ pub struct Patches {
     geometry: Geometry,
 }
 
-/// Where the patches of an image lie: row $n$ of the data is the patch whose upper left pixel is the $n$-th position,
-/// counted along the image's rows and then page by page; column $d$ is its $d$-th pixel, channel by channel.
+/// Where the patches of an image lie: row $n$ of the data is the patch whose first pixel is the $n$-th position, counted along
+/// the image's rows and then page by page. Column $d$ is its $d$-th pixel: page by page of the patch, in a page channel by channel,
+/// in a channel row by row. Patches of one page are the usual ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Geometry {
     pages: usize,
     channels: usize,
     image: (usize, usize),
     patch: (usize, usize),
+    /// Pages of a patch.
+    depth: usize,
     stride: usize,
+    /// The distance of positions along the pages.
+    page_stride: usize,
 }
 
 impl Patches {
@@ -89,20 +95,33 @@ impl Patches {
     ///
     /// [`Error::EmptyData`] for a stack without pixels, [`Error::Shape`] if the patch does not fit into a page.
     pub fn of_stack(stack: ArrayView4<'_, f64>, patch: (usize, usize)) -> Result<Patches> {
-        let (pages, rows, columns, channels) = stack.dim();
-        if stack.is_empty() {
-            return Err(Error::EmptyData { rows, columns });
-        }
-        let fits = |patch: usize, image: usize| patch > 0 && patch <= image;
-        if !fits(patch.0, rows) || !fits(patch.1, columns) {
-            return Err(Error::shape(
-                "patch size",
-                format!("1 x 1 to {rows} x {columns} pixels, the size of the image"),
-                format!("{} x {}", patch.0, patch.1),
-            ));
-        }
+        Patches::of_volume(stack, patch, 1)
+    }
+
+    /// The patches of `depth` pages that follow each other, `patch` rows and columns in each, of a volume or a movie (pages, rows,
+    /// columns, channels).
+    ///
+    /// ```
+    /// use efmca::{Data, Patches};
+    /// use ndarray::Array4;
+    ///
+    /// let movie = Array4::from_shape_fn((4, 2, 3, 1), |(page, y, x, _)| (100 * page + 10 * y + x) as f64);
+    /// let patches = Patches::of_volume(movie.view(), (1, 2), 3)?;
+    /// let mut second = [0.0; 6];
+    /// patches.read_row(1, &mut second);
+    /// assert_eq!(second, [1.0, 2.0, 101.0, 102.0, 201.0, 202.0]);
+    /// // two positions along the columns, the rows and the pages
+    /// assert_eq!(patches.n(), 2 * 2 * 2);
+    /// # Ok::<(), efmca::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::EmptyData`] for a stack without pixels, [`Error::Shape`] if the patch does not fit into it.
+    pub fn of_volume(stack: ArrayView4<'_, f64>, patch: (usize, usize), depth: usize) -> Result<Patches> {
+        let geometry = Geometry::of_volume(stack.dim(), patch, depth)?;
         let pixels = stack.permuted_axes([0, 3, 1, 2]).iter().copied().collect();
-        Ok(Patches { pixels, geometry: Geometry { pages, channels, image: (rows, columns), patch, stride: 1 } })
+        Ok(Patches { pixels, geometry })
     }
 
     /// All pixels: pages, channels, rows and columns, in this order.
@@ -110,9 +129,10 @@ impl Patches {
         &self.pixels
     }
 
-    /// Only every `stride`-th position in each direction, and the last one.
+    /// Only every `stride`-th position in each direction, and the last one. Along the pages positions are no more than half a
+    /// patch apart, so that patches of one page are on every page.
     pub fn stride(mut self, stride: usize) -> Patches {
-        self.geometry.stride = stride.max(1);
+        self.geometry = self.geometry.with_stride(stride);
         self
     }
 }
@@ -136,6 +156,45 @@ impl Data for Patches {
 }
 
 impl Geometry {
+    /// Where patches of `depth` pages lie in a stack of this size (pages, rows, columns, channels).
+    pub(crate) fn of_volume(
+        (pages, rows, columns, channels): (usize, usize, usize, usize),
+        patch: (usize, usize),
+        depth: usize,
+    ) -> Result<Geometry> {
+        if pages * rows * columns * channels == 0 {
+            return Err(Error::EmptyData { rows, columns });
+        }
+        let fits = |patch: usize, image: usize| patch > 0 && patch <= image;
+        if !fits(patch.0, rows) || !fits(patch.1, columns) {
+            return Err(Error::shape(
+                "patch size",
+                format!("1 x 1 to {rows} x {columns} pixels, the size of the image"),
+                format!("{} x {}", patch.0, patch.1),
+            ));
+        }
+        if !fits(depth, pages) {
+            let expected = match pages {
+                1 => "1 page, all that the image has".to_owned(),
+                _ => format!("1 to {pages} pages, as many as the stack has"),
+            };
+            return Err(Error::shape("depth of a patch", expected, format!("{depth} pages")));
+        }
+        Ok(Geometry { pages, channels, image: (rows, columns), patch, depth, stride: 1, page_stride: 1 })
+    }
+
+    /// The same patches, only every `stride`-th: see [`Patches::stride`].
+    pub(crate) fn with_stride(mut self, stride: usize) -> Geometry {
+        self.stride = stride.max(1);
+        self.page_stride = self.stride.min(self.depth.div_ceil(2));
+        self
+    }
+
+    /// Positions along the pages.
+    pub fn along(&self) -> usize {
+        (self.pages - self.depth).div_ceil(self.page_stride) + 1
+    }
+
     /// Positions along an image row.
     pub fn across(&self) -> usize {
         (self.image.1 - self.patch.1).div_ceil(self.stride) + 1
@@ -148,12 +207,12 @@ impl Geometry {
 
     /// $N$, the number of patches.
     pub fn n(&self) -> usize {
-        self.pages * self.down() * self.across()
+        self.along() * self.down() * self.across()
     }
 
-    /// $D$, the number of pixels of a patch, in all channels.
+    /// $D$, the number of pixels of a patch, in all its pages and channels.
     pub fn d(&self) -> usize {
-        self.patch.0 * self.patch.1 * self.channels
+        self.depth * self.channels * self.patch.0 * self.patch.1
     }
 
     /// The size of the image in rows and columns.
@@ -166,6 +225,16 @@ impl Geometry {
         self.patch
     }
 
+    /// The number of pages of a patch.
+    pub fn depth(&self) -> usize {
+        self.depth
+    }
+
+    /// How far apart positions are along rows and columns, and along the pages.
+    pub(crate) fn strides(&self) -> (usize, usize) {
+        (self.stride, self.page_stride)
+    }
+
     /// The number of pages and of channels.
     pub fn pages_and_channels(&self) -> (usize, usize) {
         (self.pages, self.channels)
@@ -176,11 +245,12 @@ impl Geometry {
         self.pages * self.channels * self.image.0 * self.image.1
     }
 
-    /// The first pixel of patch `n` in its first channel.
+    /// The first pixel of patch `n` in its first page and channel.
     #[inline(always)]
     fn first(&self, n: usize) -> usize {
         let (line, x) = (n / self.across(), n % self.across());
         let (page, y) = (line / self.down(), line % self.down());
+        let page = (page * self.page_stride).min(self.pages - self.depth);
         let y = (y * self.stride).min(self.image.0 - self.patch.0);
         let x = (x * self.stride).min(self.image.1 - self.patch.1);
         (page * self.channels * self.image.0 + y) * self.image.1 + x
@@ -189,17 +259,18 @@ impl Geometry {
     /// The pixel of column `d` in patch `n`, counted by page, channel, row and column.
     pub fn pixel(&self, n: usize, d: usize) -> usize {
         let size = self.patch.0 * self.patch.1;
-        let (channel, inside) = (d / size, d % size);
-        self.first(n) + (channel * self.image.0 + inside / self.patch.1) * self.image.1 + inside % self.patch.1
+        // pixels lie page by page, and in a page channel by channel, in the image as in a patch
+        let (plane, inside) = (d / size, d % size);
+        self.first(n) + (plane * self.image.0 + inside / self.patch.1) * self.image.1 + inside % self.patch.1
     }
 
     /// Calls `see` with each line of patch `n`: the columns that it is, and the pixels.
     #[inline(always)]
     pub(crate) fn each_line(&self, n: usize, mut see: impl FnMut(Range<usize>, Range<usize>)) {
         let first = self.first(n);
-        for line in 0..self.channels * self.patch.0 {
-            let (channel, y) = (line / self.patch.0, line % self.patch.0);
-            let (column, pixel) = (line * self.patch.1, first + (channel * self.image.0 + y) * self.image.1);
+        for line in 0..self.depth * self.channels * self.patch.0 {
+            let (plane, y) = (line / self.patch.0, line % self.patch.0);
+            let (column, pixel) = (line * self.patch.1, first + (plane * self.image.0 + y) * self.image.1);
             see(column..column + self.patch.1, pixel..pixel + self.patch.1);
         }
     }
@@ -215,13 +286,15 @@ impl Geometry {
 
     /// Patches that cover every pixel that is in any, without more overlap than is needed.
     pub(crate) fn covering_rows(&self) -> impl Iterator<Item = usize> {
-        let steps = |positions: usize, patch: usize| {
-            let every = (patch / self.stride).max(1);
+        let steps = |positions: usize, patch: usize, stride: usize| {
+            let every = (patch / stride).max(1);
             (0..positions).filter(move |at| at % every == 0 || at + 1 == positions).collect::<Vec<_>>()
         };
-        let (down, across) = (steps(self.down(), self.patch.0), steps(self.across(), self.patch.1));
+        let along = steps(self.along(), self.depth, self.page_stride);
+        let down = steps(self.down(), self.patch.0, self.stride);
+        let across = steps(self.across(), self.patch.1, self.stride);
         let (width, height) = (self.across(), self.down());
-        (0..self.pages).flat_map(move |page| {
+        along.into_iter().flat_map(move |page| {
             let across = across.clone();
             let lines = down.clone().into_iter().map(move |y| (page * height + y) * width);
             lines.flat_map(move |line| across.clone().into_iter().map(move |x| line + x))

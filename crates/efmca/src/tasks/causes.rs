@@ -147,7 +147,7 @@ mod tests {
         };
         assert_eq!([0, 19, 40, 159, 160, 100_000].map(of_rows), [1, 1, 2, 7, 8, 8]);
         let pixels = Array4::<f64>::zeros((1, 9, 9, 1));
-        let images = Source::Images { pixels: pixels.view(), patch: (3, 3), stride: 1 };
+        let images = Source::Images { pixels: pixels.view(), patch: (3, 3), depth: 1, stride: 1 };
         assert_eq!(Causes::Auto.without_search(&images), 32);
         assert_eq!(Causes::Given(5).without_search(&images), 5);
         assert!(Causes::Given(0).check().is_err() && Causes::Auto.check().is_ok());

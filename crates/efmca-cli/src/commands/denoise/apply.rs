@@ -2,12 +2,14 @@
 
 use efmca::Error;
 use efmca::tasks::denoise::PatchDenoiser;
-use efmca_io::read_model_file;
+use efmca_io::{ModelFile, read_model_file};
 
 use super::args::ApplyArgs;
 use super::noisy::Noisy;
 use super::report::{Page, Reference};
 use super::results::Results;
+use super::size_of;
+use crate::args::common::PatchSize;
 use crate::failure::Failure;
 use crate::progress::Watch;
 
@@ -24,15 +26,21 @@ pub(crate) fn apply(args: &ApplyArgs) -> Result<(), Failure> {
             args.model.display()
         )));
     }
-    let model = file.model;
     let image = Noisy::read(files)?;
-    let denoiser = match args.patch {
-        Some(patch) => PatchDenoiser::for_model_of(&model, patch),
+    let patch = patch(&file, args, image.values.dim().3)?;
+    let model = file.model;
+    let denoiser = match patch {
+        Some(PatchSize { rows, columns, pages }) => {
+            PatchDenoiser::for_model_of(&model, (rows, columns)).map(|denoiser| denoiser.depth(pages))
+        }
         None => PatchDenoiser::for_model(&model, image.values.dim().3),
     };
     let denoiser = denoiser.map_err(|error| {
-        let hint =
-            if matches!(error, Error::Shape { .. }) { "; give their size with --patch ROWSxCOLUMNS" } else { "" };
+        let hint = if matches!(error, Error::Shape { .. }) {
+            "; give their size with --patch ROWSxCOLUMNS, and xPAGES if they have several"
+        } else {
+            ""
+        };
         Failure::input(format!("{}: {error}{hint}", args.model.display()))
     })?;
     let family = denoiser.family.resolve().map_err(Failure::input)?;
@@ -42,11 +50,25 @@ pub(crate) fn apply(args: &ApplyArgs) -> Result<(), Failure> {
 
     let watch = Watch::without_steps(files.work.log_format);
     let estimate = denoiser.apply(noisy.values.view(), &model).map_err(|error| noisy.origin().describe(&error))?;
-    let (rows, columns) = denoiser.patch;
+    let size = size_of(&denoiser);
     let settings = vec![
         ("noise".to_owned(), family.spec()),
-        ("model".to_owned(), format!("{} ({} causes of {rows} x {columns} pixels)", args.model.display(), model.h())),
+        ("model".to_owned(), format!("{} ({} causes of {size})", args.model.display(), model.h())),
     ];
-    let page = Page { settings, member: None, model: Some(&model), patch: denoiser.patch };
+    let page = Page { settings, member: None, model: Some(&model), patch: size };
     Results { files, noisy: &noisy, reference: reference.as_ref(), page, interrupted: false }.write(&estimate, &watch)
+}
+
+/// The size of a patch that the model says, or else the one that was given.
+fn patch(file: &ModelFile, args: &ApplyArgs, image_channels: usize) -> Result<Option<PatchSize>, Failure> {
+    let Some([rows, columns, channels]) = file.patch else { return Ok(args.patch) };
+    let own = PatchSize { rows, columns, pages: file.pages };
+    let problem = if let Some(given) = args.patch.filter(|given| *given != own) {
+        format!("it was learned from patches of {own}, and --patch says {given}; leave that out")
+    } else if channels != image_channels {
+        format!("it was learned from an image with {channels} channels, and this one has {image_channels}")
+    } else {
+        return Ok(Some(own));
+    };
+    Err(Failure::input(format!("{}: {problem}", args.model.display())))
 }

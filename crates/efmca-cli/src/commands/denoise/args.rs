@@ -7,7 +7,9 @@ use efmca::family::SharedFamily;
 use efmca::tasks::denoise::{Denoiser, Quality};
 use efmca_io::image_file::SampleType;
 
-use crate::args::common::{ImageArgs, OutputArgs, SeedArgs, WorkArgs, causes, noise, one_of, patch_size};
+use crate::args::common::{
+    ImageArgs, OutputArgs, PatchSize, SeedArgs, WorkArgs, causes, noise, one_of, patch_over_pages,
+};
 use crate::errors::refused;
 use crate::failure::Failure;
 use crate::outputs::{self, Output};
@@ -41,9 +43,9 @@ pub(crate) struct ApplyArgs {
     pub(super) model: PathBuf,
     #[command(flatten)]
     pub(super) files: FileArgs,
-    /// Rows and columns of a patch, if it is not square.
-    #[arg(long, value_name = "ROWSxCOLUMNS", value_parser = patch_size)]
-    pub(super) patch: Option<(usize, usize)>,
+    /// Rows and columns of a patch, and its pages if it has several, if the model does not say them and they are not square.
+    #[arg(long, value_name = "SIZE", value_parser = patch_over_pages)]
+    pub(super) patch: Option<PatchSize>,
 }
 
 /// Files and units.
@@ -103,9 +105,10 @@ pub(crate) struct LearningArgs {
     /// How much time to take; the options below change single settings.
     #[arg(long, default_value = "balanced", value_name = "QUALITY", value_parser = one_of(&QUALITIES))]
     pub(super) quality: Quality,
-    /// Rows and columns of a patch, such as 20 or 16x24.
-    #[arg(long, value_name = "SIZE", value_parser = patch_size)]
-    patch: Option<(usize, usize)>,
+    /// Rows and columns of a patch, such as 20 or 16x24; with pages, such as 8x8x5, neighbouring slices of a volume or
+    /// frames of a movie help each other.
+    #[arg(long, value_name = "SIZE", value_parser = patch_over_pages)]
+    patch: Option<PatchSize>,
     /// Number of causes, or `auto` for the number that predicts held-out pixels best (see `efmca select`); without it a
     /// number that suits the size and brightness of the image.
     #[arg(long, visible_alias = "components", value_name = "H", value_parser = causes)]
@@ -131,8 +134,8 @@ impl LearningArgs {
     pub(super) fn denoiser(&self) -> Result<Denoiser, Failure> {
         let causes = self.causes.unwrap_or_default();
         let mut denoiser = Denoiser::new(&self.noise).quality(self.quality).causes(causes).seed(self.seed.seed);
-        if let Some((rows, columns)) = self.patch {
-            denoiser = denoiser.patch(rows, columns);
+        if let Some(PatchSize { rows, columns, pages }) = self.patch {
+            denoiser = denoiser.patch(rows, columns).depth(pages);
         }
         if let Some(states) = self.states {
             denoiser = denoiser.states(states);

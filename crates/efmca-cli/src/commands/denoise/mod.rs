@@ -11,8 +11,9 @@ use std::path::Path;
 use efmca::Causes;
 use efmca::em::Progress;
 use efmca::tasks::denoise::{Member, PatchDenoiser};
-use efmca_io::write_model;
+use efmca_io::{ModelFile, write_model_file};
 
+use crate::args::common::PatchSize;
 use crate::failure::Failure;
 use crate::progress::Watch;
 pub(crate) use apply::apply;
@@ -73,7 +74,14 @@ fn learn_and_clean(
     let denoised = denoised.map_err(|error| noisy.origin().describe(&error))?;
     let first = denoised.members.first();
     if let (Some(path), Some(model)) = (&learning.save_model, denoised.model()) {
-        write_model(path, model).map_err(Failure::work)?;
+        let size = first.map(|member| size_of(&member.settings));
+        let channels = noisy.values.dim().3;
+        let file = ModelFile {
+            patch: size.map(|size| [size.rows, size.columns, channels]),
+            pages: size.map_or(1, |size| size.pages),
+            ..ModelFile::from(model.clone())
+        };
+        write_model_file(path, &file).map_err(Failure::work)?;
     }
     let mut settings = vec![
         ("noise".to_owned(), learning.noise.spec()),
@@ -88,7 +96,7 @@ fn learn_and_clean(
         settings,
         member: first,
         model: first.map(|member| &member.model),
-        patch: first.map_or((1, 1), |member| member.settings.patch),
+        patch: first.map_or(PatchSize { rows: 1, columns: 1, pages: 1 }, |member| size_of(&member.settings)),
     };
     Results { files, noisy: &noisy, reference: reference.as_ref(), page, interrupted: denoised.interrupted }
         .write(&denoised.estimate, &watch)
@@ -96,6 +104,12 @@ fn learn_and_clean(
 
 /// A model in a line of the report.
 fn words(member: &Member) -> String {
-    let PatchDenoiser { causes, patch: (rows, columns), .. } = member.settings;
-    format!("{causes} causes of {rows} x {columns} pixels, {} iterations", member.history.len())
+    let size = size_of(&member.settings);
+    format!("{} causes of {size}, {} iterations", member.settings.causes, member.history.len())
+}
+
+/// The size of the patches of a model.
+fn size_of(settings: &PatchDenoiser) -> PatchSize {
+    let (rows, columns) = settings.patch;
+    PatchSize { rows, columns, pages: settings.depth }
 }

@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::args::FileArgs;
 use super::noisy::Noisy;
+use crate::args::common::PatchSize;
 use crate::failure::Failure;
 use crate::show::{file_name, largest_first};
 
@@ -105,7 +106,7 @@ pub(super) struct Page<'a> {
     pub(super) settings: Vec<(String, String)>,
     pub(super) member: Option<&'a Member>,
     pub(super) model: Option<&'a Model>,
-    pub(super) patch: (usize, usize),
+    pub(super) patch: PatchSize,
 }
 
 impl Page<'_> {
@@ -157,14 +158,17 @@ fn picture(stack: &Array4<f64>, low: f64, high: f64) -> Result<Picture, Failure>
     }
 }
 
-/// The means of the causes, the most active first.
-fn causes(model: &Model, (rows, columns): (usize, usize)) -> Result<CaptionedPicture, Failure> {
+/// The means of the causes, the most active first; of patches over pages the page in the middle.
+fn causes(model: &Model, PatchSize { rows, columns, pages }: PatchSize) -> Result<CaptionedPicture, Failure> {
     let means = model.means();
     let order = largest_first(model.pi());
-    let fields: Vec<Array2<f64>> =
-        (order.iter()).map(|h| Array2::from_shape_fn((rows, columns), |(y, x)| means[[*h, y * columns + x]])).collect();
+    let first = pages / 2 * (model.d() / pages);
+    let fields: Vec<Array2<f64>> = (order.iter())
+        .map(|h| Array2::from_shape_fn((rows, columns), |(y, x)| means[[*h, first + y * columns + x]]))
+        .collect();
     let fields = fields.iter().map(|field| Field::from(field.view()));
     let drawing = Dictionary::means("", fields).priors(order.iter().map(|h| model.pi()[*h])).draw();
     let picture = drawing.and_then(|drawing| drawing.to_picture(1)).map_err(Failure::work)?;
-    Ok(CaptionedPicture::new("the means of the causes, each in its own range", picture))
+    let page = if pages == 1 { String::new() } else { format!(" (page {} of {pages} of a patch)", pages / 2 + 1) };
+    Ok(CaptionedPicture::new(format!("the means of the causes{page}, each in its own range"), picture))
 }

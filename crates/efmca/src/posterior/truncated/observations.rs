@@ -235,11 +235,15 @@ impl<F: Float> Observations<F> {
         Ok(())
     }
 
-    /// How far apart in the order of rows those lie that overlap most: for patches, the next in each direction.
-    pub(crate) fn neighbours(&self) -> [usize; 2] {
+    /// How far apart in the order of rows those lie that overlap most: for patches, the next in each direction. Patches of one page
+    /// have none along the pages, with which they do not overlap.
+    pub(crate) fn neighbours(&self) -> ([usize; 2], Option<usize>) {
         match &self.source {
-            Source::Rows(_) | Source::Outside(_) => [1, 2],
-            Source::Image { geometry, .. } => [1, geometry.across()],
+            Source::Rows(_) | Source::Outside(_) => ([1, 2], None),
+            Source::Image { geometry, .. } => {
+                let page = geometry.down() * geometry.across();
+                ([1, geometry.across()], Some(page).filter(|_| geometry.depth() > 1))
+            }
         }
     }
 

@@ -137,18 +137,20 @@ fn run<const AVX2: bool, F: Float, R: Rank>(
 }
 
 /// The sets of the rows before and after this one, as far as they are in the same chunk.
-fn neighbours<'a, F: Float, R: Rank>(task: &Task<'_, F, R>, sets: &'a [u64], index: usize) -> [&'a [u64]; 4] {
+fn neighbours<'a, F: Float, R: Rank>(task: &Task<'_, F, R>, sets: &'a [u64], index: usize) -> [&'a [u64]; 6] {
     let size = task.s * task.words;
     if task.by_content {
-        return [&[]; 4];
+        return [&[]; 6];
     }
     let row = |index: Option<usize>| index.and_then(|index| sets.get(index * size..(index + 1) * size)).unwrap_or(&[]);
-    let [near, far] = task.data.neighbours();
+    let ([near, far], page) = task.data.neighbours();
     [
         row(index.checked_sub(near)),
         row(index.checked_sub(far)),
         row(index.checked_add(near)),
         row(index.checked_add(far)),
+        row(page.and_then(|page| index.checked_sub(page))),
+        row(page.and_then(|page| index.checked_add(page))),
     ]
 }
 

@@ -37,7 +37,7 @@ impl<F: Float, R: Rank> Work<F, R> {
         &mut self,
         task: &Task<'_, F, R>,
         random: &mut Random,
-        neighbours: [&[u64]; 4],
+        neighbours: [&[u64]; 6],
         sums: &mut Sums,
     ) {
         if task.layout.h < 60 && task.s >= 1 << task.layout.h {

@@ -6,7 +6,7 @@ pub(super) struct Blur {
     kernel: Vec<f64>,
 }
 
-/// A row or a column of a page.
+/// A row or a column of a page, or a pixel through all pages.
 struct Line {
     /// The place of its first value.
     first: usize,
@@ -33,6 +33,15 @@ impl Blur {
         }
         for x in 0..columns {
             self.line(page, &Line { first: x, length: rows, step: columns }, &mut line);
+        }
+    }
+
+    /// Replaces each pixel of a stack, whose pages have `size` values, by the weighted sum along the pages.
+    pub(super) fn along_pages(&self, stack: &mut [f64], size: usize) {
+        let length = stack.len() / size.max(1);
+        let mut line = Vec::new();
+        for first in 0..size {
+            self.line(stack, &Line { first, length, step: size }, &mut line);
         }
     }
 
@@ -74,5 +83,15 @@ mod tests {
         Blur::new(0.0).page(&mut page, 2);
         assert_eq!(page, [1.0, 2.0]);
         Blur::new(5.0).page(&mut [], 0);
+        // through pages of two pixels
+        let mut stack = vec![0.0; 2 * 9];
+        stack[2 * 4 + 1] = 1.0;
+        Blur::new(1.0).along_pages(&mut stack, 2);
+        for (at, value) in stack.iter().enumerate() {
+            let distance = (at / 2).abs_diff(4);
+            let expected = if at % 2 == 1 && distance <= 3 { (-0.5 * (distance as f64).powi(2)).exp() } else { 0.0 };
+            assert!((value - expected).abs() < 1e-14, "{at}: {value} instead of {expected}");
+        }
+        Blur::new(5.0).along_pages(&mut [], 0);
     }
 }

@@ -12,10 +12,10 @@ use crate::tasks::select::CauseSearch;
 pub(super) fn causes_by_held_out_pixels(
     family: &SharedFamily,
     pixels: ArrayView4<'_, f64>,
-    patch: (usize, usize),
+    (patch, depth): ((usize, usize), usize),
     seed: u64,
     observer: &mut Observer<'_>,
 ) -> Result<usize> {
-    let source = Source::images(pixels, patch, Source::MOST_PATCHES);
+    let source = Source::volume(pixels, patch, depth, Source::MOST_PATCHES);
     Ok(CauseSearch::new(family.clone()).seed(seed).run_observed(source, observer)?.best().h)
 }

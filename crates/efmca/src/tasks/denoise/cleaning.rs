@@ -6,16 +6,18 @@ use super::denoiser::{Denoised, Member};
 use super::learning::PatchStates;
 use super::merge::{Canvas, Estimate, Posteriors};
 use super::patch_denoiser::PatchDenoiser;
+use super::strips::{Strip, strips};
 use crate::em::{Observer, unobserved};
 use crate::error::{Error, Result};
 use crate::model::{Data, Geometry, Model, Patches};
 use crate::posterior::{Observed, Sets, Truncated};
 
-/// Patches that are looked at together where a model is applied, to bound the memory that their states take.
-const MOST_AT_ONCE: usize = 200_000;
 /// Of pages with more patches than this, every second one in each direction is cleaned: House and Camera at peak 2 lose
 /// 0.04 to 0.1 dB by it.
 const MANY_PATCHES: usize = 300_000;
+/// Where patches go over several pages, positions are so far apart that their patches have no more values than this in all: a cube
+/// of 256 x 256 x 256 takes minutes then.
+const MANY_VALUES: usize = 250_000_000;
 
 impl PatchDenoiser {
     /// Learns from `noisy` (pages, rows, columns, channels; NaN where a pixel is missing) and cleans it.
@@ -52,11 +54,13 @@ impl PatchDenoiser {
     pub fn apply(&self, noisy: ArrayView4<'_, f64>, model: &Model) -> Result<Estimate> {
         self.check_with(noisy)?;
         let (rows, columns, channels) = (self.patch.0, self.patch.1, noisy.dim().3);
-        if rows * columns * channels != model.d() {
+        let pixels = rows * columns * self.depth * channels;
+        if pixels != model.d() {
+            let pages = if self.depth == 1 { String::new() } else { format!(" x {} pages", self.depth) };
             return Err(Error::shape(
                 "patch",
                 format!("{} pixels, which the model was learned from", model.d()),
-                format!("{} ({rows} x {columns} in {channels} channels)", rows * columns * channels),
+                format!("{pixels} ({rows} x {columns}{pages} in {channels} channels)"),
             ));
         }
         self.estimate(noisy, model, None)
@@ -71,10 +75,9 @@ impl PatchDenoiser {
     ) -> Result<Estimate> {
         match states.filter(|states| states.belong_to(noisy)) {
             Some(PatchStates { patches, sets }) => {
-                let geometry = geometry_of(&patches)?;
-                let mut canvas = Canvas::new(&geometry);
-                self.add_to(&mut canvas, &patches, 0, model, Some(sets))?;
-                Ok(canvas.estimate(&geometry))
+                let mut canvas = Canvas::new(geometry_of(&patches)?);
+                self.add_to(&mut canvas, &patches, (0, 0), model, Some(sets))?;
+                Ok(canvas.estimate())
             }
             None => self.estimate_in_strips(noisy, model),
         }
@@ -82,28 +85,10 @@ impl PatchDenoiser {
 
     /// Cleans an image with a model that knows no states of its patches.
     fn estimate_in_strips(&self, noisy: ArrayView4<'_, f64>, model: &Model) -> Result<Estimate> {
-        let (pages, rows, columns, channels) = noisy.dim();
-        let all = Patches::of_stack(noisy, self.patch)?;
-        let suits = if all.n() / pages > MANY_PATCHES && self.patch.0.min(self.patch.1) >= 8 { 2 } else { 1 };
-        let stride = self.stride.unwrap_or(suits).min(self.patch.0).min(self.patch.1);
-        let geometry = geometry_of(&all.stride(stride))?;
-        let mut canvas = Canvas::new(&geometry);
-        let lines = (MOST_AT_ONCE / geometry.across()).max(1);
-        for page in 0..pages {
-            for from in (0..geometry.down()).step_by(lines) {
-                let last = (from + lines).min(geometry.down()) - 1;
-                let (from, to) = (from * stride, (last * stride).min(rows - self.patch.0) + self.patch.0);
-                // strips of one channel lie together, those of several do not: then the page is cleaned at once
-                let (from, to) = if channels == 1 { (from, to) } else { (0, rows) };
-                let strip =
-                    Patches::of_stack(noisy.slice(s![page..=page, from..to, .., ..]), self.patch)?.stride(stride);
-                self.add_to(&mut canvas, &strip, (page * channels * rows + from) * columns, model, None)?;
-                if channels > 1 {
-                    break;
-                }
-            }
-        }
-        Ok(canvas.estimate(&geometry))
+        let all = Geometry::of_volume(noisy.dim(), self.patch, self.depth)?;
+        let stride = self.stride.unwrap_or_else(|| suitable_stride(&all)).min(self.patch.0).min(self.patch.1);
+        let geometry = all.with_stride(stride);
+        self.estimate_of_strips(noisy, model, geometry, strips(&geometry))
     }
 
     /// A distance of patches at which every pixel is in nine of them or more, if that can be: this one, or the largest.
@@ -111,12 +96,30 @@ impl PatchDenoiser {
         spacing.min(self.patch.0.min(self.patch.1) / 3).max(1)
     }
 
-    /// Adds the posterior means of patches to an image, whose pixel `offset` is the first one of the patches.
+    /// The same, strip by strip.
+    fn estimate_of_strips(
+        &self,
+        noisy: ArrayView4<'_, f64>,
+        model: &Model,
+        geometry: Geometry,
+        strips: Vec<Strip>,
+    ) -> Result<Estimate> {
+        let mut canvas = Canvas::new(geometry);
+        for Strip { pages, rows } in strips {
+            let first = (pages.start, rows.start);
+            let pixels = noisy.slice(s![pages, rows, .., ..]);
+            let patches = Patches::of_volume(pixels, self.patch, self.depth)?.stride(geometry.strides().0);
+            self.add_to(&mut canvas, &patches, first, model, None)?;
+        }
+        Ok(canvas.estimate())
+    }
+
+    /// Adds the posterior means of patches to an image, in which the first one has its first pixel at this page and row.
     fn add_to(
         &self,
         canvas: &mut Canvas,
         patches: &Patches,
-        offset: usize,
+        first: (usize, usize),
         model: &Model,
         sets: Option<Sets>,
     ) -> Result<()> {
@@ -132,7 +135,7 @@ impl PatchDenoiser {
             truncated.e_step(model, 1.0, step == e_steps)?;
         }
         let posteriors = Posteriors::new(model, truncated.sets(), truncated.q());
-        canvas.add(&geometry, offset, &self.weights(geometry.pages_and_channels().1), &posteriors);
+        canvas.add(&geometry, first, &self.weights(geometry.pages_and_channels().1), &posteriors);
         Ok(())
     }
 
@@ -145,7 +148,8 @@ impl PatchDenoiser {
         let (rows, columns) = self.patch;
         let one = (0..rows).flat_map(|y| (0..columns).map(move |x| along(y, rows) * along(x, columns)));
         let one: Vec<f64> = one.collect();
-        one.repeat(channels)
+        let page = one.repeat(channels);
+        (0..self.depth).flat_map(|at| page.iter().map(move |weight| along(at, self.depth) * weight)).collect()
     }
 }
 
@@ -154,6 +158,17 @@ impl Member {
     pub(super) fn is_unfinished(&self) -> bool {
         self.stop == crate::em::StopReason::Interrupted && self.history.len() < self.settings.iterations
     }
+}
+
+/// The distance of patches that suits a stack; patches of so many pixels overlap four times in each direction.
+fn suitable_stride(all: &Geometry) -> usize {
+    let ((pages, _), side) = (all.pages_and_channels(), all.patch().0.min(all.patch().1));
+    if all.depth() == 1 {
+        return if all.n() / pages > MANY_PATCHES && side >= 8 { 2 } else { 1 };
+    }
+    let few = |stride: &usize| all.with_stride(*stride).n() * all.d() <= MANY_VALUES;
+    let mut allowed = [1, 2, 4].into_iter().filter(|stride| *stride == 1 || side >= 4 * stride);
+    allowed.clone().find(few).or_else(|| allowed.next_back()).unwrap_or(1)
 }
 
 /// Patches of an image always have a geometry; other data have none.

@@ -41,6 +41,7 @@ pub struct Denoiser {
     pub(super) quality: Quality,
     pub(super) causes: Causes,
     pub(super) patch: Option<(usize, usize)>,
+    pub(super) depth: usize,
     pub(super) states: Option<usize>,
     pub(super) iterations: Option<usize>,
     pub(super) batches: Option<usize>,
@@ -105,6 +106,7 @@ impl Denoiser {
             quality: Quality::default(),
             causes: Causes::default(),
             patch: None,
+            depth: 1,
             states: None,
             iterations: None,
             batches: None,
@@ -139,6 +141,23 @@ impl Denoiser {
     #[must_use]
     pub fn patch(mut self, rows: usize, columns: usize) -> Denoiser {
         self.patch = Some((rows, columns));
+        self
+    }
+
+    /// The number of pages of a patch (default: 1, each page by itself). With more, neighbouring slices of a volume or frames of
+    /// a movie help each other, and there is one model only.
+    ///
+    /// ```
+    /// # use efmca::tasks::denoise::Denoiser;
+    /// # use ndarray::Array4;
+    /// # let movie = Array4::from_shape_fn((5, 12, 12, 1), |(page, y, x, _)| ((y + x + page) % 5 / 2) as f64);
+    /// let cleaned = Denoiser::new("poisson").patch(6, 6).depth(3).causes(8).iterations(3).run(movie.view())?;
+    /// assert_eq!(cleaned.members[0].model.d(), 6 * 6 * 3);
+    /// # Ok::<(), efmca::Error>(())
+    /// ```
+    #[must_use]
+    pub fn depth(mut self, pages: usize) -> Denoiser {
+        self.depth = pages;
         self
     }
 
@@ -185,7 +204,8 @@ impl Denoiser {
         self
     }
 
-    /// Learns from these pages of a stack only, counted from 0, in any order (default: all). All pages are cleaned.
+    /// Learns from these pages of a stack only, counted from 0, in any order (default: all). All pages are cleaned. For patches of
+    /// several pages ([`Denoiser::depth`]) they must follow each other.
     #[must_use]
     pub fn learn_from(mut self, pages: impl IntoIterator<Item = usize>) -> Denoiser {
         let mut pages: Vec<usize> = pages.into_iter().collect();
@@ -236,7 +256,7 @@ impl Denoiser {
                 "give one page at least, or leave it out to learn from all",
             ));
         }
-        Ok(())
+        self.check_neighbouring_pages()
     }
 
     /// Learns from `noisy` (pages, rows, columns, channels; NaN where a pixel is missing) and cleans it.
@@ -261,7 +281,7 @@ impl Denoiser {
         let family = self.family.resolve()?;
         let pages = self.pages(noisy.dim().0)?;
         check_pixels(&*family, noisy)?;
-        check_fits(self.patch.unwrap_or((1, 1)), noisy)?;
+        check_fits(self.patch.unwrap_or((1, 1)), self.depth, noisy)?;
         let selected = pages.map(|pages| noisy.select(Axis(0), pages));
         let learned_from = selected.as_ref().map_or(noisy, |selected| selected.view());
         check_learnable(learned_from)?;
@@ -271,7 +291,7 @@ impl Denoiser {
         if watch.stopped() {
             return Err(Error::Stopped { what: "a model was learned".into() });
         }
-        let similar = SimilarPatches::new(&*family, noisy).filter(|_| self.similar_patches);
+        let similar = SimilarPatches::new(&*family, noisy).filter(|_| self.similar_patches && self.depth == 1);
         let learning: usize = plan.iter().map(|member| member.settings.iterations).sum();
         let total = learning + similar.as_ref().map_or(0, |similar| self.steps_of_groups(similar));
         let (mut members, mut estimates) = (Vec::new(), Vec::new());
@@ -315,6 +335,30 @@ impl Denoiser {
             Some(estimate) => Ok(Denoised { estimate, members, interrupted }),
             None => Ok(Denoised { estimate: by_causes, members, interrupted: true }),
         }
+    }
+
+    /// Patches of several pages have neighbouring pages to learn from.
+    fn check_neighbouring_pages(&self) -> Result<()> {
+        let Some(pages) = self.learn_from.as_ref().filter(|_| self.depth > 1) else { return Ok(()) };
+        if let Some(gap) = pages.windows(2).find(|pair| pair[0].checked_add(1) != Some(pair[1])) {
+            return Err(Error::setting(
+                "learn_from",
+                format!("page {} and then page {}", gap[0].saturating_add(1), gap[1].saturating_add(1)),
+                format!(
+                    "patches of {} pages are learned from pages that follow each other; leave out none between",
+                    self.depth
+                ),
+            ));
+        }
+        if pages.len() < self.depth {
+            let (pages, depth) = (pages.len(), self.depth);
+            return Err(Error::setting(
+                "learn_from",
+                format!("{pages} {}", if pages == 1 { "page" } else { "pages" }),
+                format!("give {depth} pages or more, as many as a patch has"),
+            ));
+        }
+        Ok(())
     }
 
     /// The pages to learn from, of a stack with this many; `None` if that is all of them.

@@ -4,6 +4,7 @@ use ndarray::ArrayView4;
 
 use crate::error::{Error, Result};
 use crate::family::Family;
+use crate::model::Geometry;
 
 /// The image has pixels, and `family` can have produced every one that is present.
 pub(super) fn check_pixels(family: &dyn Family, noisy: ArrayView4<'_, f64>) -> Result<()> {
@@ -28,15 +29,7 @@ pub(super) fn check_learnable(noisy: ArrayView4<'_, f64>) -> Result<()> {
     if noisy.iter().all(|value| value.is_nan()) { Err(Error::EmptyImage) } else { Ok(()) }
 }
 
-/// A patch of this size fits into the image.
-pub(super) fn check_fits(patch: (usize, usize), noisy: ArrayView4<'_, f64>) -> Result<()> {
-    let (_, rows, columns, _) = noisy.dim();
-    if patch.0 <= rows && patch.1 <= columns {
-        return Ok(());
-    }
-    Err(Error::shape(
-        "patch size",
-        format!("1 x 1 to {rows} x {columns} pixels, the size of the image"),
-        format!("{} x {}", patch.0, patch.1),
-    ))
+/// A patch of this size and so many pages fits into the image.
+pub(super) fn check_fits(patch: (usize, usize), depth: usize, noisy: ArrayView4<'_, f64>) -> Result<()> {
+    Geometry::of_volume(noisy.dim(), patch, depth).map(|_| ())
 }

@@ -61,7 +61,7 @@ impl PatchDenoiser {
     ) -> Result<(Member, Option<PatchStates>)> {
         let (_, rows, columns, _) = noisy.dim();
         let mut stride = self.overlapping(self.spacing);
-        let mut patches = Patches::of_stack(noisy, self.patch)?.stride(stride);
+        let mut patches = Patches::of_volume(noisy, self.patch, self.depth)?.stride(stride);
         // a stack of many pages has more than that on the widest lattice, too
         while patches.n() > self.most_patches && stride < rows.max(columns) {
             stride += 1;

@@ -10,6 +10,8 @@ use crate::posterior::Sets;
 
 /// States with less posterior probability than this change nothing that can be seen.
 const NEGLIGIBLE: f64 = 1e-6;
+/// Sums that are merged at the same time, to bound the memory that they take.
+const MOST_SUMS: usize = 1 << 22;
 /// Lines of patches that are merged apart; the number does not depend on the threads, so that sums have one order.
 const LINES: usize = 16;
 
@@ -25,37 +27,47 @@ pub struct Estimate {
 /// Sums over the patches that have a pixel.
 #[derive(Debug, Clone)]
 pub(super) struct Canvas {
+    geometry: Geometry,
     /// Weight, mean, and square of the mean, for each pixel in the order of [`Geometry::pixel`].
     sums: Vec<[f64; 3]>,
 }
 
 impl Canvas {
-    pub(super) fn new(geometry: &Geometry) -> Canvas {
-        Canvas { sums: vec![[0.0; 3]; geometry.pixels()] }
+    pub(super) fn new(geometry: Geometry) -> Canvas {
+        Canvas { sums: vec![[0.0; 3]; geometry.pixels()], geometry }
     }
 
     /// Adds patches with their posteriors; `window` is the weight of each pixel of a patch, and the first pixel of
-    /// `geometry` is number `offset` here.
-    pub(super) fn add(&mut self, geometry: &Geometry, offset: usize, window: &[f64], posteriors: &Posteriors<'_>) {
-        let merged: Vec<(Band, Vec<[f64; 3]>)> = Band::all(geometry)
-            .into_par_iter()
-            .map(|band| {
-                let sums = merge(geometry, &band, window, posteriors);
-                (band, sums)
-            })
-            .collect();
-        for (band, sums) in merged {
-            for (local, sums) in sums.into_iter().enumerate() {
-                let to = &mut self.sums[offset + band.pixel(local)];
-                (0..3).for_each(|k| to[k] += sums[k]);
+    /// `geometry` is in this page and row here.
+    pub(super) fn add(
+        &mut self,
+        geometry: &Geometry,
+        (page, row): (usize, usize),
+        window: &[f64],
+        posteriors: &Posteriors<'_>,
+    ) {
+        let (rows, columns) = self.geometry.image();
+        let (first, size) = (page * geometry.pages_and_channels().1, geometry.image().0 * columns);
+        let place = |pixel: usize| ((first + pixel / size) * rows + row) * columns + pixel % size;
+        let bands = Band::all(geometry);
+        let largest = bands.iter().map(Band::pixels).max().unwrap_or(1);
+        // sums are added in the order of the bands, however many of them are merged at the same time
+        for bands in bands.chunks((MOST_SUMS / largest).max(rayon::current_num_threads())) {
+            let merged: Vec<Vec<[f64; 3]>> =
+                bands.par_iter().map(|band| merge(geometry, band, window, posteriors)).collect();
+            for (band, sums) in bands.iter().zip(merged) {
+                for (local, sums) in sums.into_iter().enumerate() {
+                    let to = &mut self.sums[place(band.pixel(local))];
+                    (0..3).for_each(|k| to[k] += sums[k]);
+                }
             }
         }
     }
 
     /// The image, NaN where no patch is.
-    pub(super) fn estimate(&self, geometry: &Geometry) -> Estimate {
-        let (pages, channels) = geometry.pages_and_channels();
-        let (rows, columns) = geometry.image();
+    pub(super) fn estimate(&self) -> Estimate {
+        let (pages, channels) = self.geometry.pages_and_channels();
+        let (rows, columns) = self.geometry.image();
         let of = |read: &dyn Fn(&[f64; 3]) -> f64| {
             Array4::from_shape_fn((pages, rows, columns, channels), |(page, row, column, channel)| {
                 read(&self.sums[((page * channels + channel) * rows + row) * columns + column])
@@ -121,36 +133,42 @@ impl Work {
     }
 }
 
-/// Some lines of patches of one page, and the rows of pixels that they cover, in all channels.
+/// Some lines of patches with the same pages, and the rows of pixels that they cover, in all these pages and channels.
 struct Band {
     /// The patches.
     patches: Range<usize>,
-    /// The first row of pixels in the first channel, counted through all pages and channels, and how many there are.
+    /// The first row of pixels in the first page and channel, counted through all pages and channels, and how many there are.
     first_row: usize,
     rows: usize,
     /// Rows of a channel, and columns.
     image: (usize, usize),
-    channels: usize,
+    /// Pages of a patch times channels.
+    planes: usize,
 }
 
 impl Band {
     fn all(geometry: &Geometry) -> Vec<Band> {
-        let (pages, channels) = geometry.pages_and_channels();
+        let planes = geometry.depth() * geometry.pages_and_channels().1;
         let image = geometry.image();
         let mut bands = Vec::new();
-        for page in 0..pages {
+        for page in 0..geometry.along() {
             for line in (0..geometry.down()).step_by(LINES) {
                 let last = (line + LINES).min(geometry.down()) - 1;
                 let patch = |line: usize| (page * geometry.down() + line) * geometry.across();
                 let row = |line: usize, d: usize| geometry.pixel(patch(line), d) / image.1;
-                // the last pixel of the first channel
-                let bottom = row(last, geometry.d() / channels - 1);
+                // the last pixel of the first page and channel
+                let bottom = row(last, geometry.d() / planes - 1);
                 let first_row = row(line, 0);
                 let patches = patch(line)..patch(last) + geometry.across();
-                bands.push(Band { patches, first_row, rows: bottom + 1 - first_row, image, channels });
+                bands.push(Band { patches, first_row, rows: bottom + 1 - first_row, image, planes });
             }
         }
         bands
+    }
+
+    /// How many pixels there are.
+    fn pixels(&self) -> usize {
+        self.planes * self.rows * self.image.1
     }
 
     /// The number here of a pixel of the image.
@@ -169,7 +187,7 @@ impl Band {
 /// The sums over the patches of a band.
 fn merge(geometry: &Geometry, band: &Band, window: &[f64], posteriors: &Posteriors<'_>) -> Vec<[f64; 3]> {
     let d = geometry.d();
-    let mut sums = vec![[0.0; 3]; band.channels * band.rows * band.image.1];
+    let mut sums = vec![[0.0; 3]; band.pixels()];
     let mut work = Work { rank: vec![0; d], means: vec![0.0; d] };
     let (mut mean, mut square) = (vec![0.0; d], vec![0.0; d]);
     for n in band.patches.clone() {

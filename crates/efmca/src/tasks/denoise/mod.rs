@@ -11,7 +11,7 @@
 //! | 3. If asked for ([`Causes::Auto`](crate::Causes::Auto)), the number of causes that predicts held-out pixels best | `causes.rs` |
 //! | 4. A start from patches of the blurred image, above a dark background | `start.rs`, `blur.rs` |
 //! | 5. Learning each model by incremental variational EM | `learning.rs` |
-//! | 6. The posterior mean of each patch, averaged where patches overlap | `cleaning.rs`, `merge.rs` |
+//! | 6. The posterior mean of each patch, averaged where patches overlap | `cleaning.rs`, `strips.rs`, `merge.rs` |
 //! | 7. Each pixel mostly from the models that are best around it | `combine.rs` |
 
 mod blend;
@@ -34,6 +34,7 @@ mod refine;
 mod similar;
 mod stabilise;
 mod start;
+mod strips;
 mod suitable;
 
 pub use denoiser::{Denoised, Denoiser, Member};

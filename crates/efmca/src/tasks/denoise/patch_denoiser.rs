@@ -27,6 +27,8 @@ pub struct PatchDenoiser {
     pub family: FamilySpec,
     /// The size of a patch in rows and columns.
     pub patch: (usize, usize),
+    /// The number of pages of a patch.
+    pub depth: usize,
     /// $H$, the number of causes.
     pub causes: usize,
     /// $S$, the number of states that are kept for each patch.
@@ -57,6 +59,7 @@ impl PatchDenoiser {
         PatchDenoiser {
             family: family.into(),
             patch: (20, 20),
+            depth: 1,
             causes: 100,
             states: 12,
             iterations: 30,
@@ -71,7 +74,7 @@ impl PatchDenoiser {
         }
     }
 
-    /// Settings for a model that was learned from square patches of images with this many channels.
+    /// Settings for a model that was learned from square patches of one page of images with this many channels.
     ///
     /// # Errors
     ///
@@ -92,7 +95,8 @@ impl PatchDenoiser {
         PatchDenoiser::for_model_of(model, (side, side))
     }
 
-    /// Settings for a model that was learned from patches of this size, in rows and columns.
+    /// Settings for a model that was learned from patches of this size, in rows and columns; if they have several pages, say so
+    /// with [`PatchDenoiser::depth`].
     ///
     /// # Errors
     ///
@@ -105,6 +109,14 @@ impl PatchDenoiser {
     #[must_use]
     pub fn patch(mut self, rows: usize, columns: usize) -> PatchDenoiser {
         self.patch = (rows, columns);
+        self
+    }
+
+    /// The number of pages of a patch (default: 1, each page by itself). With more, neighbouring slices of a volume or frames of
+    /// a movie help each other.
+    #[must_use]
+    pub fn depth(mut self, pages: usize) -> PatchDenoiser {
+        self.depth = pages;
         self
     }
 
@@ -174,7 +186,8 @@ impl PatchDenoiser {
     }
 
     /// Where a model is applied: cleans only every `stride`-th patch in each direction, which still overlap (default: 1,
-    /// and 2 for pages of more than 300,000 patches).
+    /// and 2 for pages of more than 300,000 patches; where patches have several pages, 2 or 4 for large stacks). Along the pages it
+    /// is half a patch at the most.
     #[must_use]
     pub fn stride(mut self, stride: usize) -> PatchDenoiser {
         self.stride = Some(stride);
@@ -205,6 +218,7 @@ impl PatchDenoiser {
             ));
         }
         for (name, value, usual) in [
+            ("depth", self.depth, "1 for each page by itself, or 3 to 5 for movies"),
             ("causes", self.causes, "100"),
             ("states", self.states, "12"),
             ("iterations", self.iterations, "30"),
@@ -239,7 +253,7 @@ impl PatchDenoiser {
         self.check()?;
         let family = self.family.resolve()?;
         check_pixels(&*family, noisy)?;
-        check_fits(self.patch, noisy)?;
+        check_fits(self.patch, self.depth, noisy)?;
         Ok(family)
     }
 

@@ -39,14 +39,15 @@ impl Denoiser {
         let possible = |size: &&RelativeSize| {
             let fits = rows.min(columns) / size.block >= SMALLEST_OF_BLOCKS;
             // what was given is meant for pixels
-            size.block == 1 || self.patch.is_none() && fits && family.sum_of(size.block * size.block).is_some()
+            size.block == 1
+                || self.patch.is_none() && self.depth == 1 && fits && family.sum_of(size.block * size.block).is_some()
         };
         let mut models: Vec<&RelativeSize> = preset.models.iter().filter(possible).collect();
         if models.is_empty() || self.keep_model && models.iter().all(|size| size.block > 1) {
             models.push(&OF_PIXELS);
         }
         // models of one size differ by their start only, and their average gains little
-        if self.patch.is_some() {
+        if self.patch.is_some() || self.depth > 1 {
             models.truncate(1);
         }
         let mut sought = None;
@@ -66,13 +67,13 @@ impl Denoiser {
             let (patch_rows, patch_columns) = self.patch.unwrap_or((side, side));
             let spacing = if size.block == 1 { preset.spacing } else { 1 };
             let positions = |size: usize, patch: usize| (size - patch).div_ceil(spacing) + 1;
-            let patches = pages * positions(rows, patch_rows) * positions(columns, patch_columns);
+            let patches = (pages + 1 - self.depth) * positions(rows, patch_rows) * positions(columns, patch_columns);
             let suits = (suitable.causes * size.causes).min(patches as f64 / PATCHES_OF_A_CAUSE).round();
             let causes = match (self.causes, sought) {
                 (Causes::Suitable, _) => suits.max(1.0) as usize,
                 (Causes::Given(causes), _) | (Causes::Auto, Some(causes)) => causes,
                 (Causes::Auto, None) => {
-                    let patch = (patch_rows, patch_columns);
+                    let patch = ((patch_rows, patch_columns), self.depth);
                     let causes = causes_by_held_out_pixels(&noise, seen, patch, self.seed, &mut *observer)?;
                     *sought.insert(causes)
                 }
@@ -92,6 +93,7 @@ impl Denoiser {
     /// The settings of a member, with those changed that were given.
     pub(super) fn with_own_settings(&self, mut member: PatchDenoiser) -> PatchDenoiser {
         member.patch = self.patch.unwrap_or(member.patch);
+        member.depth = self.depth;
         member.states = self.states.unwrap_or(member.states);
         member.iterations = self.iterations.unwrap_or(member.iterations);
         member.batches = self.batches.unwrap_or(member.batches);

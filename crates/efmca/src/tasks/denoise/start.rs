@@ -74,7 +74,11 @@ pub(super) fn dark(family: &SharedFamily, patches: &Patches, blur: f64) -> Optio
     inside.then(|| Background::Fixed(w.repeat(geometry.d())))
 }
 
-/// One plane for each $l$: the local means of $T_l$ over the pixels that are present, in a Gaussian window.
+/// The blur along the pages, in depths of a patch, at the most: what moves from frame to frame must not become one.
+const MOST_PAGE_BLUR: f64 = 0.25;
+
+/// One plane for each $l$: the local means of $T_l$ over the pixels that are present, in a Gaussian window. It goes over the pages,
+/// too, if patches do.
 fn blurred_statistics(family: &SharedFamily, patches: &Patches, geometry: &Geometry, blur: f64) -> Vec<Vec<f64>> {
     let (rows, columns) = geometry.image();
     let l = family.l();
@@ -84,8 +88,12 @@ fn blurred_statistics(family: &SharedFamily, patches: &Patches, geometry: &Geome
         family.t(*y, &mut t);
         planes.iter_mut().zip(t.iter().chain(&[1.0])).for_each(|(plane, t)| plane[pixel] = *t);
     }
+    let along = (geometry.depth() > 1).then(|| Blur::new(blur.min(MOST_PAGE_BLUR * geometry.depth() as f64)));
     let blur = Blur::new(blur);
     for plane in &mut planes {
+        if let Some(along) = &along {
+            along.along_pages(plane, geometry.pages_and_channels().1 * rows * columns);
+        }
         for page in plane.chunks_exact_mut(rows * columns) {
             blur.page(page, columns);
         }

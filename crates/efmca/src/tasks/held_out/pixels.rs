@@ -35,19 +35,19 @@ impl HeldOutPixels {
     pub(super) fn new(
         masked: ArrayView4<'_, f64>,
         pixels: ArrayView4<'_, f64>,
-        patch: (usize, usize),
+        (patch, depth): ((usize, usize), usize),
         stride: usize,
     ) -> Result<HeldOutPixels> {
         let dim = pixels.dim();
-        let full = Patches::of_stack(pixels, patch)?.stride(stride);
+        let full = Patches::of_volume(pixels, patch, depth)?.stride(stride);
         let across = (dim.1.div_ceil(patch.0), dim.2.div_ceil(patch.1));
-        let of_block = |((page, y, x, _), _)| ((page * across.0 + y / patch.0) * across.1 + x / patch.1) as u32;
+        let of_block = |((page, y, x, _), _)| ((page / depth * across.0 + y / patch.0) * across.1 + x / patch.1) as u32;
         let block = pixels.indexed_iter().map(of_block).collect();
         // patches of an image that has the numbers of its held-out pixels, and nothing elsewhere
         let number = |(page, y, x, c)| (((page * dim.1 + y) * dim.2 + x) * dim.3 + c) as f64;
         let held_out = |place| masked[place].is_nan() && !pixels[place].is_nan();
         let numbered = Array4::from_shape_fn(dim, |place| if held_out(place) { number(place) } else { f64::NAN });
-        let numbered = Patches::of_stack(numbered.view(), patch)?.stride(stride);
+        let numbered = Patches::of_volume(numbered.view(), patch, depth)?.stride(stride);
         let mut entries: Vec<Vec<Entry>> = (0..full.d()).map(|_| Vec::new()).collect();
         let (mut numbers, mut values) = (vec![0.0; full.d()], vec![0.0; full.d()]);
         for row in 0..full.n() {
@@ -59,7 +59,7 @@ impl HeldOutPixels {
                 entries.push(Entry { row: row as u32, pixel: *number as u32, y: *y });
             }
         }
-        Ok(HeldOutPixels { entries, block, blocks: dim.0 * across.0 * across.1 })
+        Ok(HeldOutPixels { entries, block, blocks: dim.0.div_ceil(depth) * across.0 * across.1 })
     }
 
     /// The scores of pixels: the logarithm of the average of what all patches that a pixel is in predict; `integer` if all values
@@ -120,10 +120,12 @@ mod tests {
 
     #[test]
     fn every_held_out_pixel_counts_once_wherever_it_is() -> Result<()> {
-        let pixels = Array4::from_shape_fn((2, 21, 17, 1), |(p, y, x, _)| ((7 * p + 3 * y + 5 * x) % 11) as f64);
-        for (patch, stride) in [((4, 4), 1), ((5, 3), 2), ((3, 3), 4), ((1, 1), 1)] {
-            let split = Source::Images { pixels: pixels.view(), patch, stride }.split(0.3, 5)?;
-            let w = vec![Array2::from_elem((1, patch.0 * patch.1), 4.0)];
+        let pixels = Array4::from_shape_fn((3, 21, 17, 1), |(p, y, x, _)| ((7 * p + 3 * y + 5 * x) % 11) as f64);
+        for (patch, depth, stride) in
+            [((4, 4), 1, 1), ((5, 3), 1, 2), ((3, 3), 1, 4), ((1, 1), 1, 1), ((3, 4), 2, 2), ((5, 5), 3, 3)]
+        {
+            let split = Source::Images { pixels: pixels.view(), patch, depth, stride }.split(0.3, 5)?;
+            let w = vec![Array2::from_elem((1, patch.0 * patch.1 * depth), 4.0)];
             let model = Model::new(family("poisson")?, array![0.5], w, Background::fixed(&[4.0]))?;
             let scores = split.scores_of_columns(&model, |_| true)?;
             // which cause wins a pixel does not matter where all causes are the same

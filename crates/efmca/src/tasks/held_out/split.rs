@@ -8,7 +8,7 @@ use super::{Predictor, Responsibilities, Scores};
 use crate::em::Fit;
 use crate::error::Result;
 use crate::hash;
-use crate::model::{Data, Model, Patches, Tables};
+use crate::model::{Data, Geometry, Model, Patches, Tables};
 
 /// Data for a comparison by held-out entries: a table, or images cut into patches.
 #[derive(Debug, Clone, Copy)]
@@ -21,6 +21,8 @@ pub enum Source<'a> {
         pixels: ArrayView4<'a, f64>,
         /// Rows and columns of a patch.
         patch: (usize, usize),
+        /// Pages of a patch.
+        depth: usize,
         /// Patches are this far apart.
         stride: usize,
     },
@@ -60,10 +62,20 @@ impl<'a> Source<'a> {
     /// Images cut into patches of `patch` rows and columns, as far apart as it takes for about `most` of them.
     #[must_use]
     pub fn images(pixels: ArrayView4<'a, f64>, patch: (usize, usize), most: usize) -> Source<'a> {
+        Source::volume(pixels, patch, 1, most)
+    }
+
+    /// The same with patches of `depth` pages, of a volume or a movie.
+    #[must_use]
+    pub fn volume(pixels: ArrayView4<'a, f64>, patch: (usize, usize), depth: usize, most: usize) -> Source<'a> {
         let (pages, rows, columns, _) = pixels.dim();
         let positions = pages * (rows + 1).saturating_sub(patch.0) * (columns + 1).saturating_sub(patch.1);
-        let stride = ((positions as f64 / most.max(1) as f64).sqrt().ceil() as usize).max(1);
-        Source::Images { pixels, patch, stride }
+        let mut stride = ((positions as f64 / most.max(1) as f64).sqrt().ceil() as usize).max(1);
+        if let Some(all) = Geometry::of_volume(pixels.dim(), patch, depth).ok().filter(|_| depth > 1) {
+            let few = |stride: &usize| all.with_stride(*stride).n() <= most;
+            stride = (1..=stride).find(few).unwrap_or(stride);
+        }
+        Source::Images { pixels, patch, depth, stride }
     }
 
     /// All values that are present.
@@ -88,7 +100,7 @@ impl<'a> Source<'a> {
                 }
                 Ok(Split { seen: Box::new(seen), held_out: HeldOut::Cells(table), overlap: 1.0 })
             }
-            Source::Images { pixels, patch, stride } => {
+            Source::Images { pixels, patch, depth, stride } => {
                 let mut masked: Array4<f64> = pixels.to_owned();
                 let channels = masked.dim().3;
                 // a pixel is held out in all its channels, or they would give it away
@@ -97,8 +109,8 @@ impl<'a> Source<'a> {
                         *value = f64::NAN;
                     }
                 }
-                let held_out = HeldOut::Pixels(HeldOutPixels::new(masked.view(), pixels, patch, stride)?);
-                let seen = Patches::of_stack(masked.view(), patch)?.stride(stride);
+                let held_out = HeldOut::Pixels(HeldOutPixels::new(masked.view(), pixels, (patch, depth), stride)?);
+                let seen = Patches::of_volume(masked.view(), patch, depth)?.stride(stride);
                 let overlap = (seen.n() * seen.d()) as f64 / masked.len() as f64;
                 Ok(Split { seen: Box::new(seen), held_out, overlap: overlap.max(1.0) })
             }

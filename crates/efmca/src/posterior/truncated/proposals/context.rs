@@ -13,7 +13,7 @@ pub struct RowContext<'a> {
     pub(crate) current: &'a [u64],
     pub(crate) marginals: &'a [(u32, f64)],
     pub(crate) expected: f64,
-    pub(crate) neighbours: [&'a [u64]; 4],
+    pub(crate) neighbours: [&'a [u64]; 6],
     pub(crate) generation: usize,
 }
 

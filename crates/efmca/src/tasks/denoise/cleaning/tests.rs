@@ -1,4 +1,5 @@
 use super::*;
+use crate::tasks::denoise::strips::small_strips;
 use ndarray::Array4;
 
 fn noisy() -> Array4<f64> {
@@ -67,6 +68,7 @@ fn settings_without_meaning_are_refused() {
     refused(quick().stride(0), "stride = 0");
     refused(quick().e_steps(0), "e_steps = 0");
     refused(quick().patch(0, 4), "patch = 0 x 4");
+    refused(quick().depth(0), "depth = 0: give 1 or more");
     refused(PatchDenoiser::new("poison"), "poisson");
     assert_eq!(quick().window(f64::INFINITY).blur(0.0).check(), Ok(()));
     let average = quick().window(f64::INFINITY).run(noisy.view()).unwrap().estimate;
@@ -89,4 +91,56 @@ fn models_say_which_patches_they_are_of() {
     assert!(PatchDenoiser::for_model_of(&model, (6, 5)).unwrap().apply(noisy.view(), &model).is_ok());
     let message = PatchDenoiser::for_model_of(&model, (6, 6)).unwrap().apply(noisy.view(), &model).unwrap_err();
     assert!(message.to_string().contains("36 (6 x 6 in 1 channels)"), "{message}");
+}
+
+#[test]
+fn volumes_are_cleaned_the_same_in_any_strips() {
+    let noisy =
+        Array4::from_shape_fn((7, 20, 17, 2), |(page, y, x, c)| ((y / 5 + x / 4 + page + c) % 3 + (y * x) % 2) as f64);
+    // three causes have eight states, all of which are looked at: patches do not depend on what their neighbours found
+    let denoiser = quick().depth(3).causes(3).states(8).most_patches(300);
+    let model = denoiser.learn(noisy.view()).unwrap().model;
+    assert_eq!(model.d(), 6 * 5 * 3 * 2);
+    for stride in [1, 2, 3] {
+        let geometry = Geometry::of_volume(noisy.dim(), denoiser.patch, 3).unwrap().with_stride(stride);
+        let whole = denoiser.clone().stride(stride).apply(noisy.view(), &model).unwrap();
+        assert!(whole.mean.iter().all(|value| value.is_finite()));
+        // one line of patches, some lines, several pages
+        for (patches, pixels) in [(1, 1), (40, 100_000), (100_000, 1600), (1000, 4000)] {
+            let strips = small_strips(&geometry, patches, pixels);
+            assert!(strips.len() > 1, "{stride} {patches} {pixels}");
+            let parts = denoiser.estimate_of_strips(noisy.view(), &model, geometry, strips).unwrap();
+            let difference = (&parts.mean - &whole.mean).iter().fold(0.0, |most: f64, e| most.max(e.abs()));
+            // numbers of single precision
+            assert!(difference < 1e-3, "{stride} {patches} {pixels}: {difference}");
+        }
+    }
+}
+
+#[test]
+fn large_volumes_are_cleaned_on_a_lattice() {
+    let stride = |size, patch, depth| suitable_stride(&Geometry::of_volume(size, patch, depth).unwrap());
+    assert_eq!(stride((5, 64, 64, 1), (8, 8), 5), 1);
+    assert_eq!(stride((256, 256, 256, 1), (8, 8), 5), 2);
+    assert_eq!(stride((256, 256, 256, 1), (16, 16), 16), 4);
+    // small patches would not overlap
+    assert_eq!(stride((256, 256, 256, 1), (4, 16), 16), 1);
+    // pages by themselves as always
+    assert_eq!((stride((256, 256, 256, 1), (16, 16), 1), stride((1, 800, 800, 1), (16, 16), 1)), (1, 2));
+}
+
+#[test]
+fn a_depth_that_does_not_fit_is_refused() {
+    let noisy = noisy();
+    let refused = |denoiser: PatchDenoiser, noisy: ArrayView4<'_, f64>| denoiser.run(noisy).unwrap_err().to_string();
+    let message = refused(quick().depth(3), noisy.view());
+    assert!(message.contains("3 pages") && message.contains("1 to 2 pages, as many as the stack has"), "{message}");
+    let message = refused(quick().depth(usize::MAX), noisy.slice(s![..1, .., .., ..]));
+    assert!(message.contains("1 page, all that the image has"), "{message}");
+    let model = quick().depth(2).learn(noisy.view()).unwrap().model;
+    let message = quick().apply(noisy.view(), &model).unwrap_err().to_string();
+    assert!(message.contains("60 pixels") && message.contains("30 (6 x 5 in 1 channels)"), "{message}");
+    let message = quick().patch(5, 5).depth(2).apply(noisy.view(), &model).unwrap_err().to_string();
+    assert!(message.contains("50 (5 x 5 x 2 pages in 1 channels)"), "{message}");
+    assert!(quick().depth(2).apply(noisy.view(), &model).is_ok());
 }

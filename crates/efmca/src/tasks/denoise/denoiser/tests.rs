@@ -155,3 +155,31 @@ fn missing_pixels_are_filled_in() {
     let estimate = quick().quality(Quality::Fast).run(noisy.view()).unwrap().estimate;
     assert!(estimate.mean.iter().all(|value| value.is_finite()));
 }
+
+#[test]
+fn patches_over_pages_learn_from_pages_that_follow_each_other() {
+    let noisy = Array4::from_shape_fn((5, 14, 13, 1), |(page, y, x, _)| ((y / 4 + x / 3 + page) % 3) as f64);
+    let quick = quick().patch(5, 5).depth(2);
+    let denoised = quick.run(noisy.view()).unwrap();
+    assert_eq!((denoised.members.len(), denoised.members[0].settings.depth), (1, 2));
+    assert_eq!(denoised.members[0].model.d(), 50);
+    // one model also where only the depth is given, and the number of causes can be searched for
+    assert_eq!(Denoiser::new("poisson").causes(4).iterations(2).depth(3).run(noisy.view()).unwrap().members.len(), 1);
+    assert!(quick.clone().causes(Causes::Auto).run(noisy.view()).is_ok());
+    let some = quick.clone().learn_from([3, 1, 2]).run(noisy.view()).unwrap();
+    assert_eq!(some.estimate.mean.dim(), noisy.dim());
+    assert!(some.estimate.mean.iter().all(|value| value.is_finite()));
+    let refused = |denoiser: Denoiser| {
+        let error = denoiser.check().unwrap_err();
+        assert_eq!(denoiser.run(noisy.view()).unwrap_err(), error);
+        error.to_string()
+    };
+    let message = refused(quick.clone().learn_from([0, 1, 3]));
+    assert!(message.contains("page 2 and then page 4") && message.contains("follow each other"), "{message}");
+    let message = refused(quick.clone().learn_from([1]));
+    assert!(message.contains("1 page: give 2 pages or more"), "{message}");
+    assert!(refused(quick.clone().learn_from([0, usize::MAX])).contains("follow each other"));
+    assert!(refused(quick.clone().depth(0)).contains("depth = 0"));
+    let message = quick.depth(6).run(noisy.view()).unwrap_err().to_string();
+    assert!(message.contains("6 pages") && message.contains("1 to 5 pages"), "{message}");
+}
