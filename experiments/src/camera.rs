@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
+use efmca::Error;
 use efmca::family::SharedFamily;
 use efmca::tasks::camera::{Calibration, Camera, Shots, StandardErrors};
 use efmca::tasks::denoise::Denoiser;
@@ -63,14 +64,22 @@ struct Row {
 
 pub(crate) fn run(settings: &Settings, out: &Path) -> Done<()> {
     let truth = Camera { gain: settings.gain, offset: settings.offset, read_noise: settings.read_noise };
-    let mut rows = Vec::new();
+    let (mut rows, mut refused) = (Vec::new(), Vec::new());
     for scene in scenes(settings)? {
         let image = read_grey(&settings.images.join(format!("{scene}.png")))?;
         for &photons in &settings.photons {
             let expected = &image * (photons / largest(&image));
             for seed in settings.seed..settings.seed + settings.runs {
                 let noisy = truth.expose(expected.view(), seed)?;
-                let found = Calibration::new().run(&Shots { scenes: vec![noisy.view()], ..Shots::default() })?;
+                let shots = Shots { scenes: vec![noisy.view()], ..Shots::default() };
+                let found = match Calibration::new().run(&shots) {
+                    Ok(found) => found,
+                    Err(error @ Error::Calibration { .. }) => {
+                        refused.push(format!("{scene} with {photons} photons, seed {seed}: {error}"));
+                        continue;
+                    }
+                    Err(error) => return Err(error.into()),
+                };
                 let psnr = if seed == settings.seed && settings.quality != "none" {
                     let clean = expected.mapv(|photons| truth.gain * photons + truth.offset);
                     let quality = |camera: &Camera| -> Done<f64> {
@@ -88,7 +97,7 @@ pub(crate) fn run(settings: &Settings, out: &Path) -> Done<()> {
             }
         }
     }
-    write(out, "camera.md", markdown(settings, &truth, &rows).as_bytes())?;
+    write(out, "camera.md", markdown(settings, &truth, &rows, &refused).as_bytes())?;
     write(out, "camera.json", &serde_json::to_vec_pretty(&rows)?)
 }
 
@@ -135,7 +144,7 @@ fn line(row: &Row) -> String {
     )
 }
 
-fn markdown(settings: &Settings, truth: &Camera, rows: &[Row]) -> String {
+fn markdown(settings: &Settings, truth: &Camera, rows: &[Row], refused: &[String]) -> String {
     let command: Vec<String> = std::env::args().skip(1).collect();
     let Camera { gain, offset, read_noise } = truth;
     let mut page = format!(
@@ -165,6 +174,12 @@ fn markdown(settings: &Settings, truth: &Camera, rows: &[Row]) -> String {
             within(|camera| camera.offset, photons),
             within(|camera| camera.read_noise, photons)
         );
+    }
+    if !refused.is_empty() {
+        let _ = writeln!(page, "\nRefused:\n");
+        refused.iter().for_each(|line| {
+            let _ = writeln!(page, "- {line}");
+        });
     }
     page
 }
