@@ -103,7 +103,7 @@ impl CameraNoise {
         let sigma = read / gain;
         if sigma < SMALLEST_READ {
             return refuse(
-                "it must be a twentieth of the gain or more; with less, values are counts: use poisson with the gain \
+                "the read noise must be a twentieth of the gain or more; with less, values are counts: use poisson with the gain \
                  and the offset, as in `--noise poisson --gain 2.1 --offset 100`",
             );
         }
