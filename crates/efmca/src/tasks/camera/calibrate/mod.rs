@@ -241,7 +241,7 @@ fn pixels(shots: &Shots<'_>, remarks: &mut Vec<String>) -> Result<Pixels> {
 }
 
 fn plane<'a>(stack: &ArrayView4<'a, f64>, page: usize, channel: usize) -> ArrayView2<'a, f64> {
-    stack.clone().index_axis_move(Axis(0), page).index_axis_move(Axis(2), channel)
+    (*stack).index_axis_move(Axis(0), page).index_axis_move(Axis(2), channel)
 }
 
 fn planes<'a>(stack: &ArrayView4<'a, f64>) -> Vec<ArrayView2<'a, f64>> {
