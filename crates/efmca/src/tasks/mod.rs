@@ -9,6 +9,7 @@ mod held_out;
 pub mod learn;
 pub mod noise;
 pub mod quality;
+pub mod residual;
 pub mod select;
 pub mod table;
 mod watch;
