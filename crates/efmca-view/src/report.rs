@@ -1,5 +1,7 @@
 //! A page of HTML with settings, results and pictures, in a single file.
 
+mod compare;
+
 use std::fmt::Write;
 use std::path::Path;
 
@@ -11,8 +13,8 @@ use crate::{Figure, Line, Picture, ViewError};
 /// The style of the page. It is a part of the page: nothing is loaded from elsewhere.
 const STYLE: &str = include_str!("report/page.css");
 
-/// Pictures that are alone, or 2 or 3 in a row, are shown larger by an integer factor as long as they are not wider than this.
-const WIDTHS: [usize; 3] = [720, 540, 350];
+/// Pictures that are alone, or 2 to 4 in a row, are shown larger by an integer factor as long as they are not wider than this.
+const WIDTHS: [usize; 4] = [720, 540, 350, 260];
 
 /// A picture and the text under it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,14 +43,18 @@ pub struct ReportTable {
     pub rows: Vec<Vec<String>>,
 }
 
-/// A part of the page with a heading of its own and large pictures one under another.
+/// A part of the page with a heading of its own: figures, and pictures one under another or several in a row.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReportSection {
     /// The heading.
     pub heading: String,
     /// The text before the pictures; it may be empty.
     pub text: String,
-    /// The pictures, each as wide as the page allows.
+    /// Figures, as SVG.
+    pub figures: Vec<String>,
+    /// How many pictures stand in a row; 0 and 1 put each on its own, as wide as the page allows.
+    pub across: usize,
+    /// The pictures.
     pub pictures: Vec<CaptionedPicture>,
 }
 
@@ -56,6 +62,7 @@ pub struct ReportSection {
 /// bound rose.
 ///
 /// It follows the light or dark colours of the reader's system, prints well, and needs no other file and no network.
+/// Scripts are needed for nothing: where they run, pictures that are compared share one place under a line to drag.
 /// Parts that are empty are left out. All texts are shown as they are: nothing in them is read as HTML.
 ///
 /// ```
@@ -88,7 +95,10 @@ pub struct Report {
     pub tables: Vec<ReportTable>,
     /// Figures with their headings, as SVG.
     pub figures: Vec<(String, String)>,
-    /// Pictures side by side, such as before and after.
+    /// Pictures of one scene in the same size, such as before, after and a reference. They stand side by side; where scripts
+    /// run, two of them share one place, with a line between them that can be dragged.
+    pub comparison: Vec<CaptionedPicture>,
+    /// Pictures side by side.
     pub pictures: Vec<CaptionedPicture>,
     /// The learned causes, as a [`Dictionary`](crate::Dictionary) draws them.
     pub causes: Option<CaptionedPicture>,
@@ -125,6 +135,7 @@ impl Report {
         for (title, svg) in &self.figures {
             let _ = writeln!(html, "<h2>{}</h2>\n<figure>\n{}\n</figure>", escaped(title), svg.trim());
         }
+        compare::push_comparison(&mut html, &self.comparison)?;
         if !self.pictures.is_empty() {
             let across = match self.pictures.len() {
                 1 => 1,
@@ -199,9 +210,17 @@ fn push_section(html: &mut String, section: &ReportSection) -> Result<(), ViewEr
     if !section.text.trim().is_empty() {
         let _ = writeln!(html, "<p>{}</p>", escaped(&section.text));
     }
-    html.push_str("<div class=\"column\">\n");
+    for svg in &section.figures {
+        let _ = writeln!(html, "<figure>\n{}\n</figure>", svg.trim());
+    }
+    let across = section.across.max(1);
+    if across == 1 {
+        html.push_str("<div class=\"column\">\n");
+    } else {
+        let _ = writeln!(html, "<div class=\"row\" style=\"--across: {across}\">");
+    }
     for picture in &section.pictures {
-        push_picture(html, picture, zoom_for(picture.picture.width(), 1))?;
+        push_picture(html, picture, zoom_for(picture.picture.width(), across))?;
     }
     html.push_str("</div>\n");
     Ok(())

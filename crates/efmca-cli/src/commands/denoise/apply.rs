@@ -48,5 +48,6 @@ pub(crate) fn apply(args: &ApplyArgs) -> Result<(), Failure> {
         ("model".to_owned(), format!("{} ({} causes of {rows} x {columns} pixels)", args.model.display(), model.h())),
     ];
     let page = Page { settings, member: None, model: Some(&model), patch: denoiser.patch };
-    Results { files, noisy: &noisy, reference: reference.as_ref(), page, interrupted: false }.write(&estimate, &watch)
+    Results { files, noisy: &noisy, reference: reference.as_ref(), page, family: &family, interrupted: false }
+        .write(&estimate, &watch)
 }

@@ -4,6 +4,7 @@ mod apply;
 mod args;
 mod noisy;
 mod report;
+mod residual;
 mod results;
 
 use std::path::Path;
@@ -90,7 +91,8 @@ fn learn_and_clean(
         model: first.map(|member| &member.model),
         patch: first.map_or((1, 1), |member| member.settings.patch),
     };
-    Results { files, noisy: &noisy, reference: reference.as_ref(), page, interrupted: denoised.interrupted }
+    let (family, interrupted) = (&learning.noise, denoised.interrupted);
+    Results { files, noisy: &noisy, reference: reference.as_ref(), page, family, interrupted }
         .write(&denoised.estimate, &watch)
 }
 
