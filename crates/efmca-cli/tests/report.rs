@@ -7,7 +7,7 @@ use std::path::Path;
 use efmca_io::image_file::{ReadOptions, WriteOptions, read, write};
 use ndarray::{Array4, s};
 
-use common::{efmca, succeeds, text};
+use common::{efmca, refused, succeeds, text};
 
 /// Large blocks, on which quick settings do well.
 fn scene(pages: usize, rows: usize, columns: usize, channels: usize) -> Array4<f64> {
@@ -96,7 +96,7 @@ fn programs_read_the_verdict() {
 
 #[test]
 fn the_page_has_all_parts_and_works_without_scripts() {
-    let folder = folder_with(&scene(1, 100, 110, 1));
+    let folder = folder_with(&scene(1, 110, 200, 1));
     let path = folder.path();
     denoise(path, "noisy.tif", "out.tif", &["--reference", "clean.tif", "--report", "r.html"]);
     let page = std::fs::read_to_string(path.join("r.html")).unwrap();
@@ -106,8 +106,10 @@ fn the_page_has_all_parts_and_works_without_scripts() {
     for words in ["looks like poisson noise", "GMSD", "Variance over that of the noise", "Correlation of near pixels"] {
         assert!(page.contains(words), "{words}");
     }
-    // four regions in three pictures each
-    assert!(["before", "after", "reference"].iter().all(|name| page.matches(&format!("<figcaption>{name}: rows ")).count() == 4));
+    // some regions in three pictures each
+    let regions =
+        ["before", "after", "reference"].map(|name| page.matches(&format!("<figcaption>{name}: rows ")).count());
+    assert!((2..=4).contains(&regions[0]) && regions == [regions[0]; 3], "{regions:?}");
     let (markup, _) = page.split_once("<script>").unwrap();
     assert!(["before", "after", "reference"].iter().all(|name| markup.contains(&format!("<figcaption>{name}<"))));
     // all others come after it and do not need it
@@ -129,6 +131,17 @@ fn pages_of_stacks_colours_holes_and_wide_images() {
         assert!(page.contains("missing pixels") && page.contains("Learned causes"), "{shape:?}");
         assert_eq!(page.contains("page 1 of 2"), shape.0 == 2, "{shape:?}");
     }
+}
+
+#[test]
+fn a_page_is_not_replaced_unless_that_is_asked_for() {
+    let folder = folder_with(&scene(1, 40, 40, 1));
+    let path = folder.path();
+    std::fs::write(path.join("r.html"), "mine").unwrap();
+    let arguments = [&["denoise", "noisy.tif", "-o", "out.tif", "--report", "r.html"], &QUICK[..]].concat();
+    let message = refused(path, &arguments);
+    assert!(message.contains("r.html") && message.contains("exists already"), "{message}");
+    assert!(std::fs::read_to_string(path.join("r.html")).unwrap() == "mine" && !path.join("out.tif").exists());
 }
 
 #[cfg(unix)]

@@ -16,9 +16,12 @@ use crate::failure::Failure;
 
 /// Residuals that have the strongest colours, in standard deviations of the noise.
 const MOST: f64 = 3.0;
-/// Side and number of the regions that are shown larger, in images that are not small themselves.
+/// Side and number of the regions that are shown larger. Images with sides below the last number are shown large enough
+/// as a whole, and lines of pixels have no regions.
 const SIDE: usize = 48;
 const REGIONS: usize = 4;
+const LARGE: usize = 192;
+const LEAST_SIDE: usize = 16;
 /// What a squared residual, or a missing pixel, counts at most where the most changed regions are looked for.
 const MOST_CHANGE: f64 = 25.0;
 
@@ -54,9 +57,10 @@ impl Check {
         let offsets = |direction| residual.offsets.iter().find(|of| of.direction == direction).map(Offsets::deviation);
         let dispersion = residual.dispersion;
         let judged = residual.is_judged().then_some(residual.findings.is_empty());
-        let findings = residual.findings.iter().map(|finding| {
-            serde_json::json!({ "kind": finding.kind, "text": finding.text, "advice": finding.advice })
-        });
+        let findings = residual
+            .findings
+            .iter()
+            .map(|finding| serde_json::json!({ "kind": finding.kind, "text": finding.text, "advice": finding.advice }));
         let mut fields = vec![
             ("noise", residual.family.clone().into()),
             ("looks_like_noise", judged.into()),
@@ -86,13 +90,15 @@ impl Check {
     /// The regions that changed most, in all pictures, larger.
     pub(super) fn details(&self, pictures: &[CaptionedPicture]) -> Result<ReportSection, Failure> {
         let change = self.page().mapv(|r| if r.is_nan() { MOST_CHANGE } else { (r * r).min(MOST_CHANGE) });
-        let large = change.nrows().min(change.ncols()) >= 2 * SIDE;
-        let corners = if large { most_changed(change.view(), SIDE, REGIONS) } else { Vec::new() };
+        let (rows, columns) = change.dim();
+        let side = SIDE.min(rows).min(columns);
+        let large = rows.max(columns) >= LARGE && side >= LEAST_SIDE;
+        let corners = if large { most_changed(change.view(), side, REGIONS) } else { Vec::new() };
         let mut parts = Vec::new();
         for (row, column) in corners {
             for CaptionedPicture { caption, picture } in pictures {
-                let part = picture.part((row, column), (SIDE, SIDE)).map_err(Failure::work)?;
-                let place = format!("rows {} to {}, columns {} to {}", row + 1, row + SIDE, column + 1, column + SIDE);
+                let part = picture.part((row, column), (side, side)).map_err(Failure::work)?;
+                let place = format!("rows {} to {}, columns {} to {}", row + 1, row + side, column + 1, column + side);
                 parts.push(CaptionedPicture::new(format!("{caption}: {place}"), part));
             }
         }

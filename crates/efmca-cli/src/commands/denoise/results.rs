@@ -43,7 +43,8 @@ impl Results<'_> {
             write(path, deviation.view(), &options).map_err(Failure::work)?;
         }
         if let Some(path) = &files.outputs.report {
-            let shown = Shown { noisy, clean: &image, deviation: &deviation, comparison: comparison.as_ref(), check: &check };
+            let shown =
+                Shown { noisy, clean: &image, deviation: &deviation, comparison: comparison.as_ref(), check: &check };
             self.page.write(path, files, &shown)?;
         }
         screen.notes(&files.input, noisy.file.remarks.iter().chain(&noisy.remarks))?;

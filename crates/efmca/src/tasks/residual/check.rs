@@ -141,7 +141,13 @@ impl ResidualCheck {
             Some(curve) => variances(Some(&curve)),
             None => variances(measured(None).as_ref()),
         };
-        let regions = Regions::new(estimate, &raised(&variance, &residual), &residual);
+        let floored = raised(&variance, &residual);
+        // where there is hardly any noise, there is nothing to learn about it
+        let noisy_enough = Zip::from(&residual)
+            .and(&variance)
+            .and(&floored)
+            .map_collect(|r, v, floor| if v < floor { f64::NAN } else { *r });
+        let regions = Regions::new(estimate, &floored, &noisy_enough);
         if !variance_known && regions.flat.sum() >= LEAST_FLAT {
             variance = variances(measured(Some(&regions.flat)).as_ref());
         }
@@ -163,8 +169,7 @@ impl ResidualCheck {
             level(&mut clipped, stripes.direction);
         }
         let correlations = Correlations::new(&clipped, &regions.flat, &regions.busy);
-        let quantiles =
-            Quantiles::new(&*family, &noise, noisy, estimate, &variance, &regions.flat, self.seed);
+        let quantiles = Quantiles::new(&*family, &noise, noisy, estimate, &variance, &regions.flat, self.seed);
         let ratio = Ratio::new(&*family, &noise, noisy, estimate, &regions.flat);
         let mut found = Residual {
             family: family.spec(),

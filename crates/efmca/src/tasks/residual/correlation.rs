@@ -89,7 +89,11 @@ impl<'a> Masked<'a> {
 }
 
 /// An array without its last rows and columns, and without its first ones; `columns` may be negative.
-fn shifted(array: ArrayView4<'_, f64>, rows: isize, columns: isize) -> Option<(ArrayView4<'_, f64>, ArrayView4<'_, f64>)> {
+fn shifted(
+    array: ArrayView4<'_, f64>,
+    rows: isize,
+    columns: isize,
+) -> Option<(ArrayView4<'_, f64>, ArrayView4<'_, f64>)> {
     let (_, height, width, _) = array.dim();
     let (down, across) = (rows.unsigned_abs(), columns.unsigned_abs());
     if height <= down || width <= across {

@@ -14,31 +14,36 @@ pub struct Share {
 
 /// The variance of the residual over that of the family,
 /// $$ \sum_i \frac{(y_i - m_i)^2}{u_i} \Big/ \sum_i \frac{V(m_i)}{u_i}, \quad u_i = \max(V(m_i), v_0), $$
-/// with the variance $V$ of the family at a mean, and $v_0$ a tenth of its median: a mean near zero that is slightly
-/// wrong must not outweigh all others. It is 1 for noise of the family. Where the family has a spread of its own, $V$ is
+/// with the variance $V$ of the family at a mean, and $v_0$ a tenth of its median, in which pixels count by their
+/// standard deviations: a mean near zero that is slightly wrong must not outweigh all others. It is 1 for noise of the family. Where the family has a spread of its own, $V$ is
 /// measured where the scene is flat, so that `flat` is 1 whatever the noise is.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Dispersion {
     /// Over all pixels.
     pub all: Share,
-    /// Over the quarter of the pixels around which the estimate changes least: the estimate is best there.
+    /// Over the quarter of the pixels around which the estimate changes least: the estimate is best there. Pixels with less
+    /// variance than $v_0$ do not belong to it, nor to the next.
     pub flat: Option<Share>,
     /// Over the quarter around which it changes most; none for an image that is flat.
     pub busy: Option<Share>,
 }
 
-/// The share of the median variance that variances are raised to.
+/// The share of the typical variance that variances are raised to.
 const FLOOR: f64 = 0.1;
 
 /// The variances, raised to the floor.
 pub(super) fn raised(variance: &Array4<f64>, residual: &Array4<f64>) -> Array4<f64> {
     let mut present: Vec<f64> =
         variance.iter().zip(residual).filter(|(v, r)| !r.is_nan() && v.is_finite()).map(|(v, _)| *v).collect();
-    let middle = present.len() / 2;
-    let floor = match present.len() {
-        0 => f64::NAN,
-        _ => FLOOR * *present.select_nth_unstable_by(middle, f64::total_cmp).1,
-    };
+    present.sort_by(f64::total_cmp);
+    // neither a dark sky without any noise nor a few bright stars are typical, however many or bright they are
+    let half = 0.5 * present.iter().map(|v| v.sqrt()).sum::<f64>();
+    let mut sum = 0.0;
+    let typical = present.iter().find(|v| {
+        sum += v.sqrt();
+        sum >= half
+    });
+    let floor = FLOOR * typical.copied().unwrap_or(f64::NAN);
     let positive = if floor > 0.0 { floor } else { f64::MIN_POSITIVE };
     variance.mapv(|v| v.max(positive))
 }

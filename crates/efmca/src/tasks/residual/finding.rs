@@ -11,8 +11,8 @@ use crate::family::{Measure, Support};
 const STRIPED: f64 = 0.005;
 const STRIPED_ERRORS: f64 = 3.0;
 /// Neighbours with at least this correlation where the scene is flat, and so many standard errors, are correlated. Good
-/// estimates leave -0.1 to 0.
-const CORRELATED: f64 = 0.05;
+/// estimates leave -0.1 to 0.05.
+const CORRELATED: f64 = 0.08;
 const CORRELATED_ERRORS: f64 = 3.0;
 /// The dispersion where the scene is flat is between these; good estimates leave 0.8 to 1.1.
 const LEAST_DISPERSION: f64 = 0.65;
@@ -96,15 +96,18 @@ impl Measured<'_> {
             return None;
         }
         let words = [(row, "rows"), (column, "columns")];
-        let words: Vec<String> =
-            words.iter().filter_map(|(near, along)| near.map(|(value, _)| format!("{value:.2} along {along}"))).collect();
+        let words: Vec<String> = words
+            .iter()
+            .filter_map(|(near, along)| near.map(|(value, _)| format!("{value:.2} along {along}")))
+            .collect();
         Some(Finding {
             kind: FindingKind::Correlated,
             text: format!("neighbouring pixels are correlated ({})", words.join(", ")),
-            advice: "the image was smoothed, resampled, demosaiced or compressed, and what is left of the noise is taken \
+            advice:
+                "the image was smoothed, resampled, demosaiced or compressed, and what is left of the noise is taken \
                      for a part of the scene; clean the raw image, or take every second pixel or means of 2 x 2 pixels \
                      first"
-                .into(),
+                    .into(),
         })
     }
 
@@ -118,8 +121,9 @@ impl Measured<'_> {
                 "parts of the scene are left in the residual (it varies {times:.1} times as much around details as \
                  elsewhere, where neighbours are correlated by {correlation:.2})"
             ),
-            advice: "the estimate is too smooth there; a higher quality, more causes or smaller patches keep more of it"
-                .into(),
+            advice:
+                "the estimate is too smooth there; a higher quality, more causes or smaller patches keep more of it"
+                    .into(),
         })
     }
 

@@ -125,7 +125,8 @@ mod tests {
 
     #[test]
     fn a_spread_is_measured_by_brightness() {
-        let pixels = (0..4000).map(|i| (f64::from(i), if i % 2 == 0 { 1.0 } else { -1.0 } * (1.0 + f64::from(i) / 1000.0)));
+        let pixels =
+            (0..4000).map(|i| (f64::from(i), if i % 2 == 0 { 1.0 } else { -1.0 } * (1.0 + f64::from(i) / 1000.0)));
         let curve = Curve::measured(pixels.collect()).unwrap();
         for mean in [500.0, 2000.0, 3500.0] {
             assert!((curve.at(mean).sqrt() - 1.0 - mean / 1000.0).abs() < 0.05, "{mean}: {}", curve.at(mean));

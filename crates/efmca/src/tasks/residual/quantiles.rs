@@ -1,6 +1,6 @@
 //! Where values lie in the distribution that the family has at their means.
 
-use ndarray::{ArrayView4, Array4};
+use ndarray::{Array4, ArrayView4};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};

@@ -18,8 +18,7 @@ impl Regions {
     /// `residual`) belong nowhere.
     pub(super) fn new(estimate: ArrayView4<'_, f64>, variance: &Array4<f64>, residual: &Array4<f64>) -> Regions {
         let mut change = Array4::zeros(estimate.raw_dim());
-        for ((from, variance), mut to) in
-            estimate.outer_iter().zip(variance.outer_iter()).zip(change.outer_iter_mut())
+        for ((from, variance), mut to) in estimate.outer_iter().zip(variance.outer_iter()).zip(change.outer_iter_mut())
         {
             for channel in 0..from.len_of(Axis(2)) {
                 let at = s![.., .., channel];
@@ -70,7 +69,8 @@ fn averaged(values: &Array2<f64>, axis: Axis) -> Array2<f64> {
     for (from, mut to) in values.lanes(axis).into_iter().zip(result.lanes_mut(axis)) {
         for (place, value) in to.iter_mut().enumerate() {
             let near = place.saturating_sub(REACH)..(place + REACH + 1).min(from.len());
-            let (sum, count) = near.map(|at| from[at]).filter(|v| !v.is_nan()).fold((0.0, 0.0), |(s, n), v| (s + v, n + 1.0));
+            let (sum, count) =
+                near.map(|at| from[at]).filter(|v| !v.is_nan()).fold((0.0, 0.0), |(s, n), v| (s + v, n + 1.0));
             *value = sum / count;
         }
     }

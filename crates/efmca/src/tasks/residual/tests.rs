@@ -48,7 +48,9 @@ fn smoothed(image: &Array4<f64>, share: f64) -> Array4<f64> {
 #[test]
 fn residuals_of_a_good_estimate_pass() {
     let clean = scene(1, 96, 1);
-    for (seed, family) in ["poisson", "exponential", "gamma:k=4", "gaussian:var=9", "rayleigh", "geometric"].iter().enumerate() {
+    for (seed, family) in
+        ["poisson", "exponential", "gamma:k=4", "gaussian:var=9", "rayleigh", "geometric"].iter().enumerate()
+    {
         let residual = check(family, &noisy(family, &clean, seed as u64), &clean);
         assert_eq!(kinds(&residual), [], "{family}: {:?}", residual.findings);
         let dispersion = residual.dispersion.unwrap();
@@ -154,6 +156,20 @@ fn a_scene_that_is_left_is_told_from_smoothed_noise() {
     let residual = check("poisson", &noisy("poisson", &clean, 9), &estimate);
     assert_eq!(kinds(&residual), [FindingKind::SceneLeft], "{:?}", residual.findings);
     assert!(residual.findings[0].text.contains("scene"));
+}
+
+#[test]
+fn a_dark_sky_and_bright_stars_pass() {
+    let dark = |y: usize, x: usize| y < 100 || x < 60;
+    let sky =
+        Array4::from_shape_fn((1, 120, 120, 1), |(_, y, x, _)| if dark(y, x) { 0.0 } else { 2.0 + (y % 7) as f64 });
+    let estimate = sky.mapv(|mean| if mean == 0.0 { 1e-4 } else { mean });
+    let residual = check("poisson", &noisy("poisson", &sky, 14), &estimate);
+    assert_eq!(kinds(&residual), [], "{:?}", residual.findings);
+    let mut stars = Array4::from_elem((1, 120, 120, 1), 0.3);
+    stars.slice_mut(s![0, ..;30, ..;30, 0]).fill(1e5);
+    let residual = check("poisson", &noisy("poisson", &stars, 15), &stars);
+    assert_eq!(kinds(&residual), [], "{:?}", residual.findings);
 }
 
 #[test]
