@@ -58,7 +58,7 @@ impl Offsets {
                 }
             }
         }
-        if products.len() < LEAST_ROWS || !(power > 0.0) {
+        if products.len() < LEAST_ROWS || power.is_nan() || power <= 0.0 {
             return None;
         }
         products.sort_by(f64::total_cmp);
