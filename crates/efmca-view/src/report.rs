@@ -15,6 +15,8 @@ const STYLE: &str = include_str!("report/page.css");
 
 /// Pictures that are alone, or 2 to 4 in a row, are shown larger by an integer factor as long as they are not wider than this.
 const WIDTHS: [usize; 4] = [720, 540, 350, 260];
+/// They are not made higher than this, either.
+const HIGHEST: usize = 800;
 
 /// A picture and the text under it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -144,8 +146,7 @@ impl Report {
             };
             let _ = writeln!(html, "<h2>Pictures</h2>\n<div class=\"row\" style=\"--across: {across}\">");
             // One zoom for all, so that they keep their proportions to each other.
-            let widest = self.pictures.iter().map(|picture| picture.picture.width()).max().unwrap_or(1);
-            let zoom = zoom_for(widest, across);
+            let zoom = zoom_for(largest(&self.pictures).unwrap_or((1, 1)), across);
             for picture in &self.pictures {
                 push_picture(&mut html, picture, zoom)?;
             }
@@ -153,7 +154,7 @@ impl Report {
         }
         if let Some(causes) = &self.causes {
             html.push_str("<h2>Learned causes</h2>\n");
-            push_picture(&mut html, causes, zoom_for(causes.picture.width(), 1))?;
+            push_picture(&mut html, causes, zoom_for(size_of(causes), 1))?;
         }
         for section in &self.sections {
             push_section(&mut html, section)?;
@@ -185,10 +186,20 @@ impl Report {
     }
 }
 
-/// How much larger pictures of this width are shown, `across` of them in a row.
-fn zoom_for(width: usize, across: usize) -> usize {
+/// How much larger pictures of this width and height are shown, `across` of them in a row.
+fn zoom_for((width, height): (usize, usize), across: usize) -> usize {
     let room = WIDTHS.get(across.saturating_sub(1)).copied().unwrap_or(1);
-    (room / width.max(1)).clamp(1, 16)
+    (room / width.max(1)).min(HIGHEST / height.max(1)).clamp(1, 16)
+}
+
+/// The width and height of a picture.
+fn size_of(captioned: &CaptionedPicture) -> (usize, usize) {
+    (captioned.picture.width(), captioned.picture.height())
+}
+
+/// The largest width and the largest height of pictures; none without any.
+fn largest(pictures: &[CaptionedPicture]) -> Option<(usize, usize)> {
+    pictures.iter().map(size_of).reduce(|one, other| (one.0.max(other.0), one.1.max(other.1)))
 }
 
 fn push_table(html: &mut String, table: &ReportTable) {
@@ -220,7 +231,7 @@ fn push_section(html: &mut String, section: &ReportSection) -> Result<(), ViewEr
         let _ = writeln!(html, "<div class=\"row\" style=\"--across: {across}\">");
     }
     for picture in &section.pictures {
-        push_picture(html, picture, zoom_for(picture.picture.width(), across))?;
+        push_picture(html, picture, zoom_for(size_of(picture), across))?;
     }
     html.push_str("</div>\n");
     Ok(())

@@ -135,6 +135,9 @@ fn small_pictures_are_shown_larger_and_large_ones_as_they_are() {
     let two = html(&[100, 50]);
     assert!(two.contains("width=\"500\"") && two.contains("width=\"250\"") && two.contains("--across: 2"));
     assert!(html(&[600, 600, 600]).contains("<img width=\"600\""));
+    let high = CaptionedPicture::new("", Picture::filled(70, 300, [0; 3]).unwrap());
+    let high = Report { pictures: vec![high], ..Report::default() }.to_html().unwrap();
+    assert!(high.contains("width=\"140\" height=\"600\""));
 }
 
 #[test]
