@@ -106,7 +106,7 @@ impl Measured<'_> {
             advice:
                 "the image was smoothed, resampled, demosaiced or compressed, and what is left of the noise is taken \
                      for a part of the scene; clean the raw image, or take every second pixel or means of 2 x 2 pixels \
-                     first"
+                     first; where the scene is fine texture everywhere, it may be the texture that is left"
                     .into(),
         })
     }
