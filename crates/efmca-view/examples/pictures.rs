@@ -132,7 +132,8 @@ fn main() -> Result<(), ViewError> {
         .points(Points::new(noisy).label("other starts"))
         .reference(Reference::dashed(-5e4).label("ground truth"));
     save(folder, "figure", &figure.draw(640, 400)?, 2)?;
-    let section = ReportSection { heading: "Dictionary".into(), text: "All causes at once.".into(), pictures };
+    let text = "All causes at once.".into();
+    let section = ReportSection { heading: "Dictionary".into(), text, pictures, ..ReportSection::default() };
     Report { title: "Learned features".into(), sections: vec![section], ..Report::default() }
         .write(&folder.join("report.html"), true)
 }

@@ -140,7 +140,7 @@ impl<'a> Gallery<'a> {
         for (name, title, drawing) in self.drawings(&mut |_| ())?.into_iter().filter(|(name, ..)| name != BOUND) {
             let caption = format!("{name}.png, {name}.svg");
             let pictures = vec![CaptionedPicture::new(caption, drawing.to_picture(1)?)];
-            sections.push(ReportSection { heading: title, text: String::new(), pictures });
+            sections.push(ReportSection { heading: title, pictures, ..ReportSection::default() });
         }
         Ok(sections)
     }

@@ -39,6 +39,6 @@ pub use error::ViewError;
 pub use field::Field;
 pub use figure::{Annotation, Disc, Figure, LegendPlace, Line, Marks, Points, Reference, Stroke, draw_panels, panels};
 pub use gallery::Gallery;
-pub use picture::{Picture, common_range};
+pub use picture::{Picture, common_range, most_changed};
 pub use report::{CaptionedPicture, Report, ReportSection, ReportTable};
 pub use terminal::fields_as_text;

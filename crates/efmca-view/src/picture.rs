@@ -1,9 +1,11 @@
 //! Pictures of red, green and blue bytes, as PNG.
 
 mod painting;
+mod regions;
 
 use crate::ViewError;
 pub use painting::common_range;
+pub use regions::most_changed;
 
 /// The largest number of pixels in a picture: a mistyped zoom gives an error and does not use up
 /// the memory.

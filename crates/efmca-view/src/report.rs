@@ -1,5 +1,7 @@
 //! A page of HTML with settings, results and pictures, in a single file.
 
+mod compare;
+
 use std::fmt::Write;
 use std::path::Path;
 
@@ -11,8 +13,10 @@ use crate::{Figure, Line, Picture, ViewError};
 /// The style of the page. It is a part of the page: nothing is loaded from elsewhere.
 const STYLE: &str = include_str!("report/page.css");
 
-/// Pictures that are alone, or 2 or 3 in a row, are shown larger by an integer factor as long as they are not wider than this.
-const WIDTHS: [usize; 3] = [720, 540, 350];
+/// Pictures that are alone, or 2 to 4 in a row, are shown larger by an integer factor as long as they are not wider than this.
+const WIDTHS: [usize; 4] = [720, 540, 350, 260];
+/// They are not made higher than this, either.
+const HIGHEST: usize = 800;
 
 /// A picture and the text under it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,14 +45,18 @@ pub struct ReportTable {
     pub rows: Vec<Vec<String>>,
 }
 
-/// A part of the page with a heading of its own and large pictures one under another.
+/// A part of the page with a heading of its own: figures, and pictures one under another or several in a row.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReportSection {
     /// The heading.
     pub heading: String,
     /// The text before the pictures; it may be empty.
     pub text: String,
-    /// The pictures, each as wide as the page allows.
+    /// Figures, as SVG.
+    pub figures: Vec<String>,
+    /// How many pictures stand in a row; 0 and 1 put each on its own, as wide as the page allows.
+    pub across: usize,
+    /// The pictures.
     pub pictures: Vec<CaptionedPicture>,
 }
 
@@ -56,6 +64,7 @@ pub struct ReportSection {
 /// bound rose.
 ///
 /// It follows the light or dark colours of the reader's system, prints well, and needs no other file and no network.
+/// Scripts are needed for nothing: where they run, pictures that are compared share one place under a line to drag.
 /// Parts that are empty are left out. All texts are shown as they are: nothing in them is read as HTML.
 ///
 /// ```
@@ -88,7 +97,10 @@ pub struct Report {
     pub tables: Vec<ReportTable>,
     /// Figures with their headings, as SVG.
     pub figures: Vec<(String, String)>,
-    /// Pictures side by side, such as before and after.
+    /// Pictures of one scene in the same size, such as before, after and a reference. They stand side by side; where scripts
+    /// run, two of them share one place, with a line between them that can be dragged.
+    pub comparison: Vec<CaptionedPicture>,
+    /// Pictures side by side.
     pub pictures: Vec<CaptionedPicture>,
     /// The learned causes, as a [`Dictionary`](crate::Dictionary) draws them.
     pub causes: Option<CaptionedPicture>,
@@ -125,6 +137,7 @@ impl Report {
         for (title, svg) in &self.figures {
             let _ = writeln!(html, "<h2>{}</h2>\n<figure>\n{}\n</figure>", escaped(title), svg.trim());
         }
+        compare::push_comparison(&mut html, &self.comparison)?;
         if !self.pictures.is_empty() {
             let across = match self.pictures.len() {
                 1 => 1,
@@ -133,8 +146,7 @@ impl Report {
             };
             let _ = writeln!(html, "<h2>Pictures</h2>\n<div class=\"row\" style=\"--across: {across}\">");
             // One zoom for all, so that they keep their proportions to each other.
-            let widest = self.pictures.iter().map(|picture| picture.picture.width()).max().unwrap_or(1);
-            let zoom = zoom_for(widest, across);
+            let zoom = zoom_for(largest(&self.pictures).unwrap_or((1, 1)), across);
             for picture in &self.pictures {
                 push_picture(&mut html, picture, zoom)?;
             }
@@ -142,7 +154,7 @@ impl Report {
         }
         if let Some(causes) = &self.causes {
             html.push_str("<h2>Learned causes</h2>\n");
-            push_picture(&mut html, causes, zoom_for(causes.picture.width(), 1))?;
+            push_picture(&mut html, causes, zoom_for(size_of(causes), 1))?;
         }
         for section in &self.sections {
             push_section(&mut html, section)?;
@@ -174,10 +186,20 @@ impl Report {
     }
 }
 
-/// How much larger pictures of this width are shown, `across` of them in a row.
-fn zoom_for(width: usize, across: usize) -> usize {
+/// How much larger pictures of this width and height are shown, `across` of them in a row.
+fn zoom_for((width, height): (usize, usize), across: usize) -> usize {
     let room = WIDTHS.get(across.saturating_sub(1)).copied().unwrap_or(1);
-    (room / width.max(1)).clamp(1, 16)
+    (room / width.max(1)).min(HIGHEST / height.max(1)).clamp(1, 16)
+}
+
+/// The width and height of a picture.
+fn size_of(captioned: &CaptionedPicture) -> (usize, usize) {
+    (captioned.picture.width(), captioned.picture.height())
+}
+
+/// The largest width and the largest height of pictures; none without any.
+fn largest(pictures: &[CaptionedPicture]) -> Option<(usize, usize)> {
+    pictures.iter().map(size_of).reduce(|one, other| (one.0.max(other.0), one.1.max(other.1)))
 }
 
 fn push_table(html: &mut String, table: &ReportTable) {
@@ -199,9 +221,17 @@ fn push_section(html: &mut String, section: &ReportSection) -> Result<(), ViewEr
     if !section.text.trim().is_empty() {
         let _ = writeln!(html, "<p>{}</p>", escaped(&section.text));
     }
-    html.push_str("<div class=\"column\">\n");
+    for svg in &section.figures {
+        let _ = writeln!(html, "<figure>\n{}\n</figure>", svg.trim());
+    }
+    let across = section.across.max(1);
+    if across == 1 {
+        html.push_str("<div class=\"column\">\n");
+    } else {
+        let _ = writeln!(html, "<div class=\"row\" style=\"--across: {across}\">");
+    }
     for picture in &section.pictures {
-        push_picture(html, picture, zoom_for(picture.picture.width(), 1))?;
+        push_picture(html, picture, zoom_for(size_of(picture), across))?;
     }
     html.push_str("</div>\n");
     Ok(())

@@ -31,6 +31,7 @@
 //! | --- | --- |
 //! | Clean a noisy image, or fill in its missing pixels | [`tasks::denoise::Denoiser`] |
 //! | Clean another image with a model that was learned before | [`tasks::denoise::PatchDenoiser::apply`] |
+//! | Say whether what was taken away looks like the noise that was assumed | [`tasks::residual::ResidualCheck`] |
 //! | Model a table: families of its columns, number of causes, training | [`tasks::table::TableLearner`] |
 //! | Name the noise of an image, a spectrogram or a table | [`tasks::noise::NoiseType`] |
 //! | Find a family for each column of a table | [`tasks::noise::TableNoise`] |

@@ -9,6 +9,7 @@ use efmca::tasks::corrupt::Corruption;
 use efmca::tasks::denoise::{Denoiser, PatchDenoiser, Quality};
 use efmca::tasks::learn::FeatureLearner;
 use efmca::tasks::noise::{NoiseType, TableNoise};
+use efmca::tasks::residual::ResidualCheck;
 use efmca::tasks::select::CauseSearch;
 use efmca::tasks::table::TableLearner;
 use efmca::{Background, Causes, Em, Held, Hold, Init, Schedule, Superposition, Truncation, bars, family::family};
@@ -56,6 +57,7 @@ fn settings_are_written_and_read_again() {
     comes_back(&TableNoise::new().fix(1, "gamma:k=?"), &[TableNoise::new()]);
     comes_back(&CauseSearch::new("poisson").causes([2, 4]), &[CauseSearch::new("poisson")]);
     comes_back(&FeatureLearner::new("gaussian", 9).seed(2), &[FeatureLearner::new("gaussian", 9)]);
+    comes_back(&ResidualCheck::new("poisson").seed(3), &[ResidualCheck::new("poisson")]);
     comes_back(&Corruption::new("poisson").peak(2.0), &[Corruption::new("poisson")]);
     comes_back(&Calibration::new().offset(9.5), &[Calibration::new(), Calibration::new().read_noise(9.5)]);
     let camera = Camera { gain: 2.1, offset: 100.0, read_noise: 1.6 };

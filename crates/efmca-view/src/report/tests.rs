@@ -64,7 +64,7 @@ fn example() -> Report {
             rows: vec![vec!["poisson".into(), "-1.2".into()]],
         }],
         figures: vec![("a curve".into(), "<svg></svg>".into())],
-        sections: Vec::new(),
+        ..Report::default()
     }
 }
 
@@ -107,8 +107,7 @@ fn texts_are_shown_as_they_are() {
         causes: Some(picture),
         curve: vec![],
         tables: vec![ReportTable { title: nasty.into(), head: vec![nasty.into()], rows: vec![vec![nasty.into()]] }],
-        figures: Vec::new(),
-        sections: Vec::new(),
+        ..Report::default()
     };
     let html = report.to_html().unwrap();
     assert!(!html.contains("<script") && !html.contains('\u{0}') && !html.contains("'1'"));
@@ -136,6 +135,9 @@ fn small_pictures_are_shown_larger_and_large_ones_as_they_are() {
     let two = html(&[100, 50]);
     assert!(two.contains("width=\"500\"") && two.contains("width=\"250\"") && two.contains("--across: 2"));
     assert!(html(&[600, 600, 600]).contains("<img width=\"600\""));
+    let high = CaptionedPicture::new("", Picture::filled(70, 300, [0; 3]).unwrap());
+    let high = Report { pictures: vec![high], ..Report::default() }.to_html().unwrap();
+    assert!(high.contains("width=\"140\" height=\"600\""));
 }
 
 #[test]
@@ -168,6 +170,7 @@ fn sections_hold_large_pictures_under_each_other() {
         heading: "Means & more".into(),
         text: "one <b>".into(),
         pictures: vec![picture(2000), picture(100)],
+        ..ReportSection::default()
     };
     let empty = ReportSection { heading: "nothing".into(), ..ReportSection::default() };
     let html = Report { sections: vec![section, empty], ..Report::default() }.to_html().unwrap();
@@ -176,4 +179,56 @@ fn sections_hold_large_pictures_under_each_other() {
     assert_eq!(html.matches("<figcaption>&lt;wide&gt;</figcaption>").count(), 2);
     assert_eq!((html.matches("<div").count(), html.matches("</div>").count()), (2, 2));
     assert_eq!(html.matches("<p>").count(), 1);
+}
+
+fn compared(names: &[&str], width: usize, height: usize) -> String {
+    let picture = |(index, name): (usize, &&str)| {
+        CaptionedPicture::new(*name, Picture::filled(width, height, [index as u8; 3]).unwrap())
+    };
+    let comparison = names.iter().enumerate().map(picture).collect();
+    Report { comparison, ..Report::default() }.to_html().unwrap()
+}
+
+#[test]
+fn pictures_to_compare_stand_side_by_side_without_scripts() {
+    let html = compared(&["before", "after", "reference"], 64, 48);
+    // everything that a reader without scripts sees is there before the script
+    let (markup, script) = html.split_once("<script>").unwrap();
+    assert!(markup.contains("<div class=\"row compare\" data-width=\"704\" style=\"--across: 3\">"), "{markup}");
+    for name in ["before", "after", "reference"] {
+        assert!(markup.contains(&format!("<figcaption>{name}</figcaption>")));
+    }
+    assert!(!markup.contains("hidden") || markup.split_once("</style>").unwrap().1.find("hidden").is_none());
+    assert_eq!(pictures_in(markup).len(), 3);
+    // the script is the same in every page: nothing that comes from outside is in it
+    let nasty = compared(&["</script><script>alert(1)</script>", "${alert(1)}`"], 64, 48);
+    assert_eq!(script.split("</script>").next(), nasty.split_once("<script>").unwrap().1.split("</script>").next());
+    assert_eq!((nasty.matches("<script>").count(), nasty.matches("</script>").count()), (1, 1));
+    for outside in ["http:", "https:", "fetch(", "import", "eval(", "innerHTML", "src=\"/"] {
+        assert!(!script.contains(outside), "{outside}");
+    }
+}
+
+#[test]
+fn one_picture_needs_no_script_and_wide_ones_the_whole_page() {
+    assert!(!compared(&["alone"], 10, 10).contains("<script"));
+    assert!(!compared(&[], 10, 10).contains("<h2"));
+    assert!(compared(&["before", "after"], 1000, 50).contains("--across: 1"));
+    // high pictures are not made higher
+    assert!(compared(&["before", "after"], 20, 700).contains("data-width=\"20\""));
+}
+
+#[test]
+fn sections_have_figures_and_rows_of_pictures() {
+    let picture = |width| CaptionedPicture::new("part", Picture::filled(width, 48, [9; 3]).unwrap());
+    let section = ReportSection {
+        heading: "Details".into(),
+        figures: vec!["<svg>one</svg>".into(), "<svg>two</svg>".into()],
+        across: 3,
+        pictures: vec![picture(48), picture(48), picture(48)],
+        ..ReportSection::default()
+    };
+    let html = Report { sections: vec![section], ..Report::default() }.to_html().unwrap();
+    assert!(html.contains("<div class=\"row\" style=\"--across: 3\">") && html.contains("width=\"336\""));
+    assert!(html.find("<svg>one").unwrap() < html.find("<svg>two").unwrap());
 }

@@ -1,5 +1,5 @@
 //! What people do with data and models: fitting tables, naming noise, choosing the number of causes, cleaning noisy images, making
-//! noisy ones to test with, and measuring how near an estimate comes to the truth. Nothing of the model's mathematics is here.
+//! noisy ones to test with, measuring how near an estimate comes to the truth, and judging residuals. Nothing of the model's mathematics is here.
 
 pub mod camera;
 mod causes;
@@ -10,6 +10,7 @@ mod held_out;
 pub mod learn;
 pub mod noise;
 pub mod quality;
+pub mod residual;
 pub mod select;
 pub mod table;
 mod watch;

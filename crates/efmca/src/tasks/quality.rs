@@ -1,4 +1,8 @@
-//! How near an estimate is to the clean image: PSNR and SSIM.
+//! How near an estimate is to the clean image: PSNR and SSIM; and how sharp it is: GMSD and the blur effect.
+
+mod sharpness;
+
+pub use sharpness::{blur_effect, gmsd};
 
 use ndarray::{Array2, ArrayView, ArrayView2, Dimension, Zip};
 

@@ -56,7 +56,8 @@ pub(crate) fn apply(args: &ApplyArgs) -> Result<(), Failure> {
         ("model".to_owned(), format!("{} ({} causes of {size})", args.model.display(), model.h())),
     ];
     let page = Page { settings, member: None, model: Some(&model), patch: size };
-    Results { files, noisy: &noisy, reference: reference.as_ref(), page, interrupted: false }.write(&estimate, &watch)
+    Results { files, noisy: &noisy, reference: reference.as_ref(), page, family: &family, interrupted: false }
+        .write(&estimate, &watch)
 }
 
 /// The size of a patch that the model says, or else the one that was given.

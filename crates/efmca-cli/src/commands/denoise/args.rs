@@ -118,6 +118,9 @@ pub(crate) struct LearningArgs {
     /// number that suits the size and brightness of the image.
     #[arg(long, visible_alias = "components", value_name = "H", value_parser = causes)]
     pub(super) causes: Option<Causes>,
+    /// Explains the image by causes alone, as in the paper, without groups of similar patches.
+    #[arg(long)]
+    causes_only: bool,
     /// Number of states that are kept for each patch.
     #[arg(long, value_name = "S")]
     states: Option<usize>,
@@ -129,7 +132,7 @@ pub(crate) struct LearningArgs {
     learn_pages: Vec<usize>,
     #[command(flatten)]
     pub(super) seed: SeedArgs,
-    /// Writes the learned model, for `efmca apply`; of several models the first one, whose patches suit the image best.
+    /// Writes the learned model, for `efmca apply`; of several models the first one of single pixels.
     #[arg(long, value_name = "FILE")]
     pub(super) save_model: Option<PathBuf>,
 }
@@ -151,6 +154,7 @@ impl LearningArgs {
     pub(super) fn denoiser(&self, noise: &SharedFamily) -> Result<Denoiser, Failure> {
         let causes = self.causes.unwrap_or_default();
         let mut denoiser = Denoiser::new(noise).quality(self.quality).causes(causes).seed(self.seed.seed);
+        denoiser = denoiser.keep_model(self.save_model.is_some()).similar_patches(!self.causes_only);
         if let Some(PatchSize { rows, columns, pages }) = self.patch {
             denoiser = denoiser.patch(rows, columns).depth(pages);
         }
@@ -169,9 +173,9 @@ impl LearningArgs {
 }
 
 const QUALITIES: [(&str, &str, Quality); 3] = [
-    ("fast", "One model: ten seconds for 256 x 256 pixels", Quality::Fast),
-    ("balanced", "Three models with patches of different sizes: a minute", Quality::Balanced),
-    ("best", "Seven models and more iterations: several minutes", Quality::Best),
+    ("fast", "One model: a second or two for 256 x 256 pixels", Quality::Fast),
+    ("balanced", "Three models, of pixels and of blocks of pixels: ten seconds", Quality::Balanced),
+    ("best", "Seven models and more iterations: one to two minutes", Quality::Best),
 ];
 
 /// Reads a page, which users count from 1 and the library from 0.

@@ -4,6 +4,7 @@ mod apply;
 mod args;
 mod noisy;
 mod report;
+mod residual;
 mod results;
 
 use std::path::Path;
@@ -74,13 +75,12 @@ fn learn_and_clean(
     watch.finish();
     let denoised = denoised.map_err(|error| noisy.origin().describe(&error))?;
     let first = denoised.members.first();
-    if let (Some(path), Some(model)) = (&learning.save_model, denoised.model()) {
-        let size = first.map(|member| size_of(&member.settings));
-        let channels = noisy.values.dim().3;
+    if let (Some(path), Some(member)) = (&learning.save_model, denoised.kept()) {
+        let size = size_of(&member.settings);
         let file = ModelFile {
-            patch: size.map(|size| [size.rows, size.columns, channels]),
-            pages: size.map_or(1, |size| size.pages),
-            ..ModelFile::from(model.clone())
+            patch: Some([size.rows, size.columns, noisy.values.dim().3]),
+            pages: size.pages,
+            ..ModelFile::from(member.model.clone())
         };
         write_model_file(path, &file).map_err(Failure::work)?;
     }
@@ -99,14 +99,19 @@ fn learn_and_clean(
         model: first.map(|member| &member.model),
         patch: first.map_or(PatchSize { rows: 1, columns: 1, pages: 1 }, |member| size_of(&member.settings)),
     };
-    Results { files, noisy: &noisy, reference: reference.as_ref(), page, interrupted: denoised.interrupted }
+    let (family, interrupted) = (&family, denoised.interrupted);
+    Results { files, noisy: &noisy, reference: reference.as_ref(), page, family, interrupted }
         .write(&denoised.estimate, &watch)
 }
 
 /// A model in a line of the report.
 fn words(member: &Member) -> String {
     let size = size_of(&member.settings);
-    format!("{} causes of {size}, {} iterations", member.settings.causes, member.history.len())
+    let blocks = match member.block {
+        1 => String::new(),
+        side => format!(" of blocks of {side} x {side}"),
+    };
+    format!("{} causes of {size}{blocks}, {} iterations", member.settings.causes, member.history.len())
 }
 
 /// The size of the patches of a model.

@@ -1,12 +1,14 @@
 //! The files that cleaning an image leaves, and the lines about them.
 
+use efmca::family::SharedFamily;
 use efmca::tasks::denoise::Estimate;
 use efmca_io::image_file::{Format, ValueScale, WriteOptions, Written, default_sample, rounding_cost, write};
 use ndarray::Array4;
 
 use super::args::FileArgs;
 use super::noisy::Noisy;
-use super::report::{Comparison, Page, Reference};
+use super::report::{Comparison, Page, Reference, Shown};
+use super::residual::Check;
 use crate::failure::Failure;
 use crate::progress::Watch;
 use crate::show::Screen;
@@ -17,6 +19,8 @@ pub(super) struct Results<'a> {
     pub(super) noisy: &'a Noisy<'a>,
     pub(super) reference: Option<&'a Reference>,
     pub(super) page: Page<'a>,
+    /// The noise that was assumed.
+    pub(super) family: &'a SharedFamily,
     /// Whether the user stopped the work.
     pub(super) interrupted: bool,
 }
@@ -29,6 +33,7 @@ impl Results<'_> {
         let image = noisy.in_camera_units(&estimate.mean);
         let deviation = noisy.differences_in_camera_units(&estimate.deviation);
         let (written, warning) = self.write_image(&image, &deviation)?;
+        let check = Check::new(self.family, noisy, estimate)?;
         let comparison = self.reference.map(|reference| Comparison::new(reference, noisy, &image)).transpose()?;
         if let Some(path) = &files.uncertainty {
             let like = Some(&noisy.file.metadata);
@@ -38,7 +43,9 @@ impl Results<'_> {
             write(path, deviation.view(), &options).map_err(Failure::work)?;
         }
         if let Some(path) = &files.outputs.report {
-            self.page.write(path, files, noisy, &image, &deviation, comparison.as_ref())?;
+            let shown =
+                Shown { noisy, clean: &image, deviation: &deviation, comparison: comparison.as_ref(), check: &check };
+            self.page.write(path, files, &shown)?;
         }
         screen.notes(&files.input, noisy.file.remarks.iter().chain(&noisy.remarks))?;
         screen.notes(&written.path, warning.iter().chain(&written.remarks))?;
@@ -49,6 +56,8 @@ impl Results<'_> {
             screen.say(&comparison.line())?;
             watch.event("quality", &comparison.fields());
         }
+        check.lines(&files.input).iter().try_for_each(|line| screen.say(line))?;
+        watch.event("residual", &check.fields());
         let mut line = format!("wrote {} ({})", written.path.display(), written.sample);
         for path in [&files.uncertainty, &files.outputs.report].into_iter().flatten() {
             line += &format!(", {}", path.display());

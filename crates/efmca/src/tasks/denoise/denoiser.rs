@@ -90,11 +90,17 @@ pub struct Member {
 }
 
 impl Denoised {
-    /// The model to keep for other images: that of the first member that is a model of single pixels; see
-    /// [`Denoiser::keep_model`]. `apply` with it does less than all members together.
+    /// The member to keep for other images: the first one that is a model of single pixels; see [`Denoiser::keep_model`]. `apply`
+    /// with it does less than all members together.
+    #[must_use]
+    pub fn kept(&self) -> Option<&Member> {
+        self.members.iter().find(|member| member.block == 1)
+    }
+
+    /// The model of the member to keep.
     #[must_use]
     pub fn model(&self) -> Option<&Model> {
-        self.members.iter().find(|member| member.block == 1).map(|member| &member.model)
+        self.kept().map(|member| &member.model)
     }
 }
 
