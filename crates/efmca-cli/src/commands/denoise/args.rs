@@ -7,7 +7,8 @@ use efmca::family::SharedFamily;
 use efmca::tasks::denoise::{Denoiser, Quality};
 use efmca_io::image_file::SampleType;
 
-use crate::args::common::{ImageArgs, OutputArgs, SeedArgs, WorkArgs, causes, noise, one_of, patch_size};
+use super::noise::{NoiseArg, noise_or_auto};
+use crate::args::common::{ImageArgs, OutputArgs, SeedArgs, WorkArgs, causes, one_of, patch_size};
 use crate::errors::refused;
 use crate::failure::Failure;
 use crate::outputs::{self, Output};
@@ -97,9 +98,9 @@ impl FileArgs {
 #[derive(Debug, clap::Args)]
 pub(crate) struct LearningArgs {
     /// The noise, such as poisson, exponential, gaussian, gamma:k=4 (four looks) or binomial:n=10; `efmca families`
-    /// lists all.
-    #[arg(long, value_name = "FAMILY", value_parser = noise)]
-    pub(super) noise: SharedFamily,
+    /// lists all. With auto a few families are compared on held-out pixels of a small part of the image.
+    #[arg(long, value_name = "FAMILY", value_parser = noise_or_auto, default_value = "auto")]
+    pub(super) noise: NoiseArg,
     /// How much time to take; the options below change single settings.
     #[arg(long, default_value = "balanced", value_name = "QUALITY", value_parser = one_of(&QUALITIES))]
     pub(super) quality: Quality,
@@ -127,10 +128,10 @@ pub(crate) struct LearningArgs {
 }
 
 impl LearningArgs {
-    /// The settings of the library, checked.
-    pub(super) fn denoiser(&self) -> Result<Denoiser, Failure> {
+    /// The settings of the library for noise of a family, checked.
+    pub(super) fn denoiser(&self, noise: &SharedFamily) -> Result<Denoiser, Failure> {
         let causes = self.causes.unwrap_or_default();
-        let mut denoiser = Denoiser::new(&self.noise).quality(self.quality).causes(causes).seed(self.seed.seed);
+        let mut denoiser = Denoiser::new(noise).quality(self.quality).causes(causes).seed(self.seed.seed);
         if let Some((rows, columns)) = self.patch {
             denoiser = denoiser.patch(rows, columns);
         }

@@ -2,6 +2,7 @@
 
 mod apply;
 mod args;
+mod noise;
 mod noisy;
 mod report;
 mod results;
@@ -52,14 +53,18 @@ fn learn_and_clean(
     learning: &LearningArgs,
     prepare: impl FnOnce(&mut Noisy<'_>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let denoiser = learning.denoiser()?;
+    let for_reading = learning.noise.for_reading(files)?;
+    // settings are checked before any file is read, whatever the noise will be
+    learning.denoiser(&for_reading)?;
     files.work.set_threads()?;
-    let mut noisy = Noisy::new(files, Noisy::read(files)?, &learning.noise);
+    let mut noisy = Noisy::new(files, Noisy::read(files)?, &for_reading);
     prepare(&mut noisy)?;
     noisy.check_result()?;
     let reference = Reference::read(files.reference.as_deref(), &noisy)?;
 
     let mut watch = Watch::new(files.work.log_format);
+    let noise = learning.noise.resolve(&noisy, learning.seed.seed, &mut watch)?;
+    let denoiser = learning.denoiser(&noise.family)?;
     let mut told = learning.causes != Some(Causes::Auto);
     let mut observer = |progress: &Progress<'_>| {
         if let Some(training) = progress.training.filter(|_| !told) {
@@ -76,7 +81,7 @@ fn learn_and_clean(
         write_model(path, model).map_err(Failure::work)?;
     }
     let mut settings = vec![
-        ("noise".to_owned(), learning.noise.spec()),
+        ("noise".to_owned(), noise.words()),
         ("quality".to_owned(), learning.quality.to_string()),
         ("seed".to_owned(), learning.seed.seed.to_string()),
     ];

@@ -1,0 +1,91 @@
+//! How the variance of noise depends on brightness.
+
+use super::tiles::Tile;
+
+/// The tiles that a law is judged on, at the least.
+const FEWEST: usize = 12;
+/// The line must be nearer to the tiles than any other law, by this factor, and at most this far from them in the logarithm.
+const NEARER: f64 = 0.7;
+const NEAR: f64 = 0.35;
+/// The variance of the brighter half of the tiles must be this many times that of the darker half.
+const RISES: f64 = 1.3;
+
+/// Noise that looks like that of a camera: counts times a gain, above an offset.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct CameraNoise {
+    /// By how much the variance grows with the mean.
+    pub gain: f64,
+    /// The mean at which there would be no variance. What the camera adds when it is read makes it smaller than the true offset.
+    pub offset: f64,
+}
+
+/// The variance over the mean as a multiple of that of counts, in the middle of the tiles; nothing if no tile is bright.
+pub(super) fn dispersion(tiles: &[Tile], expected: impl Fn(f64) -> f64) -> Option<f64> {
+    let ratios = tiles.iter().filter(|tile| tile.mean > 0.0).map(|tile| tile.variance / expected(tile.mean));
+    median(ratios.filter(|ratio| ratio.is_finite()).collect())
+}
+
+/// The camera that the tiles look like: their variance rises with the mean along a line, and none of the laws of the families does
+/// as well (the same variance everywhere, that of counts, a multiple of the squared mean, and both together).
+pub(super) fn camera(tiles: &[Tile]) -> Option<CameraNoise> {
+    if tiles.len() < FEWEST {
+        return None;
+    }
+    let slope = median(pairs(tiles).collect())?;
+    let zero = median(tiles.iter().map(|tile| tile.variance - slope * tile.mean).collect())?;
+    let (dark, bright) = halves(tiles)?;
+    if !(slope > 0.0 && slope.is_finite() && bright > RISES * dark) {
+        return None;
+    }
+    let line = distance(tiles, |mean| zero + slope * mean);
+    let counts = |mean: f64| mean;
+    let fitted = |law: &dyn Fn(f64) -> f64| {
+        let factor = dispersion(tiles, law).unwrap_or(f64::NAN);
+        distance(tiles, |mean| factor * law(mean))
+    };
+    let excess = |tile: &Tile| (tile.variance - tile.mean) / (tile.mean * tile.mean);
+    let shape = median(tiles.iter().map(excess).collect()).unwrap_or(0.0).max(0.0);
+    let others = [
+        fitted(&|_| 1.0),
+        fitted(&|mean| mean * mean),
+        distance(tiles, counts),
+        distance(tiles, |mean| mean + shape * mean * mean),
+    ];
+    let nearest = others.into_iter().filter(|far| !far.is_nan()).fold(f64::INFINITY, f64::min);
+    (line < NEAR && line < NEARER * nearest).then_some(CameraNoise { gain: slope, offset: -zero / slope })
+}
+
+/// The slopes between all pairs of tiles that are not equally bright (Theil and Sen).
+fn pairs(tiles: &[Tile]) -> impl Iterator<Item = f64> + '_ {
+    let slope = |a: &Tile, b: &Tile| (b.variance - a.variance) / (b.mean - a.mean);
+    tiles
+        .iter()
+        .enumerate()
+        .flat_map(move |(index, a)| tiles[..index].iter().map(move |b| slope(a, b)))
+        .filter(|slope| slope.is_finite())
+}
+
+/// The variances in the middle of the darker and of the brighter half of the tiles.
+fn halves(tiles: &[Tile]) -> Option<(f64, f64)> {
+    let mut sorted = tiles.to_vec();
+    sorted.sort_by(|a, b| a.mean.total_cmp(&b.mean));
+    let (dark, bright) = sorted.split_at(sorted.len() / 2);
+    let middle = |tiles: &[Tile]| median(tiles.iter().map(|tile| tile.variance).collect());
+    Some((middle(dark)?, middle(bright)?))
+}
+
+/// How far the variances are from a law on average, in the logarithm.
+fn distance(tiles: &[Tile], law: impl Fn(f64) -> f64) -> f64 {
+    let far = |tile: &Tile| {
+        let expected = law(tile.mean);
+        // a law that has no variance there is wrong by more than any factor that matters
+        if expected > 0.0 { (tile.variance / expected).ln().abs().min(3.0) } else { 3.0 }
+    };
+    tiles.iter().map(far).sum::<f64>() / tiles.len() as f64
+}
+
+fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied()
+}
