@@ -1,6 +1,7 @@
 //! What was found out about the noise of an image.
 
-use super::level::CameraNoise;
+use super::level::{CameraNoise, camera};
+use super::tiles::Tiles;
 use crate::family::FamilySpec;
 use crate::tasks::noise::{Kind, Ranked, Ranking};
 
@@ -14,6 +15,8 @@ pub struct FoundNoise {
     pub basis: Basis,
     /// The camera that the image may come from, whose counts would be cleaned better than its values.
     pub camera: Option<CameraNoise>,
+    /// The number that all values are multiples of, if they are not whole numbers: they may be counts in other units.
+    pub unit: Option<f64>,
 }
 
 /// The reason for a family.
@@ -22,8 +25,13 @@ pub struct FoundNoise {
 pub enum Basis {
     /// It predicts held-out pixels best, or is the simplest of those that do.
     HeldOut(Box<Ranking>),
-    /// No other family for images has these values.
+    /// It is the family for images of this kind of values.
     Values(Kind),
+    /// No other family of counts has this variance.
+    Variance {
+        /// The variance over the mean.
+        over_mean: f64,
+    },
     /// All values are equal, so that there is no noise.
     Equal(f64),
     /// There are too few pixels to compare families; this one is usual for such values.
@@ -47,13 +55,26 @@ impl FoundNoise {
         }
     }
 
+    /// Looks whether the image comes from a camera. Families that have any variance at any mean are those that such values are
+    /// taken for; where another one is best, its own law is.
+    pub(super) fn with_camera(mut self, tiles: &Tiles) -> FoundNoise {
+        let any = |name: &str| self.family.spec().starts_with(name);
+        if any("gaussian") || any("negative-binomial") {
+            self.camera = camera(&tiles.found);
+        }
+        self
+    }
+
     /// The finding in one line.
     #[must_use]
     pub fn sentence(&self) -> String {
         let family = self.family.spec();
         let mut text = match &self.basis {
             Basis::HeldOut(ranking) => format!("the noise looks like {family} ({})", compared(ranking)),
-            Basis::Values(kind) => format!("{family} is taken, the only family for an image of {}", kind.words()),
+            Basis::Values(kind) => format!("{family} is taken, the family for images of {}", kind.words()),
+            Basis::Variance { over_mean } => {
+                format!("the noise looks like {family} (its variance is {over_mean:.2} times the mean)")
+            }
             Basis::Equal(value) => format!("all pixels are {value}, so that there is no noise; {family} is taken"),
             Basis::TooFew { pixels, kind } => format!(
                 "{family} is taken, which is usual for {}: {pixels} pixels are too few to compare families",
@@ -70,6 +91,11 @@ impl FoundNoise {
                  --noise poisson, clean its counts",
                 digits(gain),
                 digits(offset)
+            );
+        }
+        if let (Some(unit), None) = (self.unit, self.camera) {
+            text += &format!(
+                ". All values are multiples of {unit}: if they are counts in other units, --gain {unit} turns them back"
             );
         }
         text

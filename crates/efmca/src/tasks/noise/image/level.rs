@@ -7,6 +7,8 @@ const FEWEST: usize = 12;
 /// The line must be nearer to the tiles than any other law, by this factor, and at most this far from them in the logarithm.
 const NEARER: f64 = 0.7;
 const NEAR: f64 = 0.35;
+/// A law is possible that is at most this many times further from the tiles than a line or no change at all.
+const POSSIBLE: f64 = 1.5;
 /// The variance of the brighter half of the tiles must be this many times that of the darker half.
 const RISES: f64 = 1.3;
 
@@ -20,7 +22,7 @@ pub struct CameraNoise {
     pub offset: f64,
 }
 
-/// The variance over the mean as a multiple of that of counts, in the middle of the tiles; nothing if no tile is bright.
+/// The variance as a multiple of the one that is expected at that mean, in the middle of the tiles; nothing if no tile is bright.
 pub(super) fn dispersion(tiles: &[Tile], expected: impl Fn(f64) -> f64) -> Option<f64> {
     let ratios = tiles.iter().filter(|tile| tile.mean > 0.0).map(|tile| tile.variance / expected(tile.mean));
     median(ratios.filter(|ratio| ratio.is_finite()).collect())
@@ -32,28 +34,35 @@ pub(super) fn camera(tiles: &[Tile]) -> Option<CameraNoise> {
     if tiles.len() < FEWEST {
         return None;
     }
-    let slope = median(pairs(tiles).collect())?;
-    let zero = median(tiles.iter().map(|tile| tile.variance - slope * tile.mean).collect())?;
+    let (zero, slope) = line(tiles)?;
     let (dark, bright) = halves(tiles)?;
     if !(slope > 0.0 && slope.is_finite() && bright > RISES * dark) {
         return None;
     }
     let line = distance(tiles, |mean| zero + slope * mean);
-    let counts = |mean: f64| mean;
-    let fitted = |law: &dyn Fn(f64) -> f64| {
-        let factor = dispersion(tiles, law).unwrap_or(f64::NAN);
-        distance(tiles, |mean| factor * law(mean))
-    };
     let excess = |tile: &Tile| (tile.variance - tile.mean) / (tile.mean * tile.mean);
     let shape = median(tiles.iter().map(excess).collect()).unwrap_or(0.0).max(0.0);
     let others = [
-        fitted(&|_| 1.0),
-        fitted(&|mean| mean * mean),
-        distance(tiles, counts),
+        distance_of_multiple(tiles, |_| 1.0),
+        distance_of_multiple(tiles, |mean| mean * mean),
+        distance(tiles, |mean| mean),
         distance(tiles, |mean| mean + shape * mean * mean),
     ];
     let nearest = others.into_iter().filter(|far| !far.is_nan()).fold(f64::INFINITY, f64::min);
     (line < NEAR && line < NEARER * nearest).then_some(CameraNoise { gain: slope, offset: -zero / slope })
+}
+
+/// Whether the variance may be a multiple of the squared mean, as it is for speckle.
+pub(super) fn grows_with_the_square(tiles: &[Tile]) -> bool {
+    let straight = line(tiles).map_or(f64::INFINITY, |(zero, slope)| distance(tiles, |mean| zero + slope * mean));
+    let nearest = straight.min(distance_of_multiple(tiles, |_| 1.0));
+    tiles.len() < FEWEST || distance_of_multiple(tiles, |mean| mean * mean) <= POSSIBLE * nearest
+}
+
+/// The line through the tiles that half of them lie above: where it begins, and its slope.
+fn line(tiles: &[Tile]) -> Option<(f64, f64)> {
+    let slope = median(pairs(tiles).collect())?;
+    Some((median(tiles.iter().map(|tile| tile.variance - slope * tile.mean).collect())?, slope))
 }
 
 /// The slopes between all pairs of tiles that are not equally bright (Theil and Sen).
@@ -83,6 +92,11 @@ fn distance(tiles: &[Tile], law: impl Fn(f64) -> f64) -> f64 {
         if expected > 0.0 { (tile.variance / expected).ln().abs().min(3.0) } else { 3.0 }
     };
     tiles.iter().map(far).sum::<f64>() / tiles.len() as f64
+}
+
+/// The same for the multiple of a law that is right in the middle of the tiles.
+fn distance_of_multiple(tiles: &[Tile], law: impl Fn(f64) -> f64) -> f64 {
+    dispersion(tiles, &law).map_or(f64::INFINITY, |factor| distance(tiles, |mean| factor * law(mean)))
 }
 
 fn median(mut values: Vec<f64>) -> Option<f64> {

@@ -1,18 +1,20 @@
 //! The noise of an image in a few seconds, so that it can be cleaned.
 //!
 //! [`NoiseType`] ranks all families with much work. Here are the few that matter for an image (`short_list.rs`), compared by the same
-//! held-out pixels in a small part of it, in which there is little but noise (`tiles.rs`). How the variance depends on brightness
+//! held-out pixels in a small part of it, in which there is little but noise (`tiles.rs`), by the values (`sample.rs`). How the variance depends on brightness
 //! (`level.rs`) shortens the list, and tells the values of a camera from counts.
 
 mod found;
 mod level;
+mod sample;
 mod short_list;
 mod tiles;
 
 use ndarray::ArrayView4;
 use serde::{Deserialize, Serialize};
 
-use super::candidates::{Values, for_one_value};
+use super::candidates::for_one_value;
+use super::ranking::Ranking;
 use super::settings::NoiseType;
 use crate::em::{Observer, unobserved};
 use crate::error::{Error, Result};
@@ -21,12 +23,13 @@ use crate::tasks::held_out::Source;
 use crate::tasks::watch::Watch;
 pub use found::{Basis, FoundNoise};
 pub use level::CameraNoise;
+use sample::Sample;
 use short_list::short_list;
 use tiles::Tiles;
 
 /// Rows and columns of a patch, and how far patches are apart.
 const PATCH: usize = 8;
-const STRIDE: usize = 2;
+const STRIDE: usize = 3;
 /// Causes of the models, at the most, and the patches that each must have.
 const CAUSES: usize = 24;
 const PATCHES_OF_A_CAUSE: usize = 20;
@@ -35,8 +38,6 @@ const ITERATIONS: usize = 12;
 const HELD_OUT: f64 = 0.2;
 /// Pixels that a comparison needs.
 const FEWEST_PIXELS: usize = 400;
-/// Values of the image that are looked at to find out of which kind they are.
-const SAMPLE: usize = 1 << 16;
 
 /// Settings for finding the noise of an image. Everything has a default.
 ///
@@ -98,40 +99,56 @@ impl ImageNoise {
     pub fn run_observed(&self, pixels: ArrayView4<'_, f64>, observer: &mut Observer<'_>) -> Result<FoundNoise> {
         self.check()?;
         check_finite(pixels)?;
-        let present = pixels.iter().filter(|value| !value.is_nan()).count();
-        let values = Values::of(sample(pixels, present)).ok_or(Error::EmptyImage)?;
-        if let Some(candidate) = for_one_value(&values) {
-            let basis = Basis::Equal(values.summary.min);
-            return Ok(FoundNoise { family: candidate.name().into(), basis, camera: None });
+        let sample = Sample::of(pixels).ok_or(Error::EmptyImage)?;
+        let kind = sample.values.kind;
+        let found = |family: FamilySpec, basis: Basis| FoundNoise { family, basis, camera: None, unit: sample.unit };
+        if let Some(candidate) = for_one_value(&sample.values) {
+            return Ok(found(candidate.name().into(), Basis::Equal(sample.values.summary.min)));
         }
         let tiles = Tiles::of(pixels, self.seed);
-        let list = short_list(&values, &tiles.found);
-        let kind = values.kind;
-        let found =
-            |family: FamilySpec, basis: Basis| FoundNoise { family, basis, camera: level::camera(&tiles.found) };
+        let list = short_list(&sample, &tiles.found);
         let usual = FamilySpec::from(list[0]);
         if list.len() == 1 {
-            return Ok(found(usual, Basis::Values(kind)));
+            let basis = match level::dispersion(&tiles.found, |mean| mean) {
+                _ if list[0] != "poisson" => Basis::Values(kind),
+                Some(over_mean) => Basis::Variance { over_mean },
+                None => Basis::TooFew { pixels: sample.present, kind },
+            };
+            return Ok(found(usual, basis).with_camera(&tiles));
         }
         let stack = tiles.stack(pixels);
-        let enough = stack.iter().filter(|value| !value.is_nan()).count();
-        if enough < FEWEST_PIXELS {
-            return Ok(found(usual, Basis::TooFew { pixels: present, kind }));
+        if stack.iter().filter(|value| !value.is_nan()).count() < FEWEST_PIXELS {
+            return Ok(found(usual, Basis::TooFew { pixels: sample.present, kind }));
         }
-        let patch = (PATCH.min(stack.dim().1), PATCH.min(stack.dim().2));
-        let source = Source::Images { pixels: stack.view(), patch, stride: STRIDE };
-        let patches = stack.dim().0 * (stack.dim().1 - patch.0).div_ceil(STRIDE).max(1).pow(2);
-        let causes = CAUSES.min(patches / PATCHES_OF_A_CAUSE).max(1);
         let mut watch = Watch::new(observer);
-        let noise = self.noise_type(causes).families(list);
-        let ranking = noise.rank(causes, source, &values, &mut |progress| watch.see(progress));
+        let ranking = self.rank(stack.view(), list, &sample, &mut |progress| watch.see(progress));
         if watch.stopped() {
             return Err(Error::Stopped { what: "the noise was found".into() });
         }
-        match ranking {
-            Ok(ranking) => Ok(found(ranking.best().family.clone().into(), Basis::HeldOut(Box::new(ranking)))),
-            Err(error) => Ok(found(usual, Basis::Incomparable(error.to_string()))),
+        Ok(match ranking {
+            Ok(ranking) => found(ranking.best().family.clone().into(), Basis::HeldOut(Box::new(ranking))),
+            // a comparison that fails is no reason not to clean the image
+            Err(error) => found(usual, Basis::Incomparable(error.to_string())),
         }
+        .with_camera(&tiles))
+    }
+
+    /// Compares the families of a list on tiles.
+    fn rank(
+        &self,
+        tiles: ArrayView4<'_, f64>,
+        list: Vec<&'static str>,
+        sample: &Sample,
+        observer: &mut Observer<'_>,
+    ) -> Result<Ranking> {
+        let (count, rows, columns, _) = tiles.dim();
+        let patch = (PATCH.min(rows), PATCH.min(columns));
+        let positions = |side: usize, patch: usize| (side - patch).div_ceil(STRIDE) + 1;
+        let patches = count * positions(rows, patch.0) * positions(columns, patch.1);
+        let causes = CAUSES.min(patches / PATCHES_OF_A_CAUSE).max(1);
+        let source = Source::Images { pixels: tiles, patch, stride: STRIDE };
+        // the values of the image and not of the tiles, which may be of another kind
+        self.noise_type(causes).families(list).rank(causes, source, &sample.values, observer)
     }
 
     fn noise_type(&self, causes: usize) -> NoiseType {
@@ -153,12 +170,4 @@ fn check_finite(pixels: ArrayView4<'_, f64>) -> Result<()> {
         family: gaussian.spec(),
         support: gaussian.support().to_string(),
     })
-}
-
-/// Values of the image, evenly spread, with those that decide on their kind: the smallest, the largest, and one with a fraction.
-fn sample(pixels: ArrayView4<'_, f64>, present: usize) -> Vec<f64> {
-    let step = present.div_ceil(SAMPLE).max(1);
-    let all = || pixels.iter().copied().filter(|value| !value.is_nan());
-    let deciding = [all().reduce(f64::min), all().reduce(f64::max), all().find(|value| value.fract() != 0.0)];
-    all().step_by(step).chain(deciding.into_iter().flatten()).collect()
 }

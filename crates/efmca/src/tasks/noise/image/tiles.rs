@@ -11,15 +11,17 @@ use crate::hash;
 /// Rows and columns of a tile, and of the blocks whose means show its structure.
 const SIDE: usize = 16;
 const BLOCK: usize = 4;
-/// Tiles that are looked at, and that are kept.
+/// Tiles that are looked at, and that are kept: at the most, and at the least even if they are not flat.
 const LOOKED_AT: usize = 4096;
-const KEPT: usize = 96;
+const MOST: usize = 72;
+const FEWEST: usize = 12;
 /// Tiles are kept evenly from so many steps of brightness.
 const STEPS: usize = 8;
 /// Up to this many times the variance that noise alone gives to the means of blocks, a tile is flat.
 const FLAT: f64 = 1.6;
-/// Places in a tile that its variance must come from, at the least.
-const FEWEST_PLACES: usize = 16;
+/// Differences that the variance of a tile must come from, at the least, and pixels that must be present.
+const FEWEST_DIFFERENCES: usize = 16;
+const FEWEST_PRESENT: usize = 40;
 
 /// A tile: where it is, and what is in it.
 #[derive(Debug, Clone, Copy)]
@@ -80,7 +82,7 @@ impl Tiles {
 fn evenly(mut tiles: Vec<Tile>, seed: u64) -> Vec<Tile> {
     tiles.sort_by(|a, b| a.structure.total_cmp(&b.structure));
     let flat = tiles.iter().take_while(|tile| tile.structure <= FLAT).count();
-    tiles.truncate(flat.max(KEPT));
+    tiles.truncate(flat.max(FEWEST));
     let low = tiles.iter().map(|tile| tile.mean).fold(f64::INFINITY, f64::min);
     let high = tiles.iter().map(|tile| tile.mean).fold(f64::NEG_INFINITY, f64::max);
     let step = |tile: &Tile| (((tile.mean - low) / (high - low) * STEPS as f64) as usize).min(STEPS - 1);
@@ -92,7 +94,7 @@ fn evenly(mut tiles: Vec<Tile>, seed: u64) -> Vec<Tile> {
     let mut kept: Vec<Tile> = Vec::new();
     let deepest = steps.iter().map(Vec::len).max().unwrap_or(0);
     let in_turn = (0..deepest).flat_map(|depth| steps.iter().filter_map(move |step| step.get(depth)));
-    kept.extend(in_turn.take(KEPT).map(|(_, tile)| *tile));
+    kept.extend(in_turn.take(MOST).map(|(_, tile)| *tile));
     kept
 }
 
@@ -100,7 +102,7 @@ fn evenly(mut tiles: Vec<Tile>, seed: u64) -> Vec<Tile> {
 fn described(tile: ArrayView2<'_, f64>) -> Option<(f64, f64, f64)> {
     let (mean, _, count) = mean_and_variance(tile.iter().copied())?;
     let variance = noise_variance(tile)?;
-    if !(variance > 0.0 && variance.is_finite()) || 2 * count < tile.len() {
+    if !(variance > 0.0 && variance.is_finite()) || count < FEWEST_PRESENT {
         return None;
     }
     let block = (BLOCK.min(tile.nrows()), BLOCK.min(tile.ncols()));
@@ -118,15 +120,25 @@ fn described(tile: ArrayView2<'_, f64>) -> Option<(f64, f64, f64)> {
 }
 
 /// The variance of noise that neighbours do not share, from second differences along rows and columns at once, which planes do
-/// not change.
+/// not change; where many pixels are missing, from second differences along one of them, or from those of neighbours.
 fn noise_variance(tile: ArrayView2<'_, f64>) -> Option<f64> {
-    const MASK: [f64; 9] = [1.0, -2.0, 1.0, -2.0, 4.0, -2.0, 1.0, -2.0, 1.0];
-    let squares = tile.windows((3, 3)).into_iter().filter_map(|window| {
-        let difference: f64 = window.iter().zip(MASK).map(|(value, weight)| value * weight).sum();
-        (!difference.is_nan()).then_some(difference * difference / 36.0)
-    });
-    let (sum, count) = squares.fold((0.0, 0), |(sum, count), square| (sum + square, count + 1));
-    (count >= FEWEST_PLACES).then(|| sum / count as f64)
+    let both: &[((usize, usize), &[f64])] = &[((3, 3), &[1.0, -2.0, 1.0, -2.0, 4.0, -2.0, 1.0, -2.0, 1.0])];
+    let one: &[((usize, usize), &[f64])] = &[((3, 1), &[1.0, -2.0, 1.0]), ((1, 3), &[1.0, -2.0, 1.0])];
+    let neighbours: &[((usize, usize), &[f64])] = &[((2, 1), &[1.0, -1.0]), ((1, 2), &[1.0, -1.0])];
+    [both, one, neighbours].into_iter().find_map(|masks| {
+        let (mut sum, mut count) = (0.0, 0);
+        for (size, weights) in masks.iter().filter(|(size, _)| size.0 <= tile.nrows() && size.1 <= tile.ncols()) {
+            let power: f64 = weights.iter().map(|weight| weight * weight).sum();
+            for window in tile.windows(*size) {
+                let difference: f64 = window.iter().zip(*weights).map(|(value, weight)| value * weight).sum();
+                if !difference.is_nan() {
+                    sum += difference * difference / power;
+                    count += 1;
+                }
+            }
+        }
+        (count >= FEWEST_DIFFERENCES).then(|| sum / count as f64)
+    })
 }
 
 /// Mean, variance and number of the values that are present.
@@ -136,4 +148,52 @@ fn mean_and_variance(values: impl Iterator<Item = f64> + Clone) -> Option<(f64, 
     let mean = present.clone().sum::<f64>() / count as f64;
     let variance = present.map(|value| (value - mean).powi(2)).sum::<f64>() / count as f64;
     (count > 0).then_some((mean, variance, count))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::{RngExt, SeedableRng};
+
+    /// Noise of the variance 4 on a slope, above which a bright square stands.
+    fn image(missing: f64) -> Array4<f64> {
+        let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(2);
+        Array4::from_shape_fn((1, 128, 128, 1), |(_, y, x, _)| {
+            let noise = 12f64.sqrt() * 2.0 * (rng.random::<f64>() - 0.5);
+            let square = if (40..60).contains(&y) && (40..60).contains(&x) { 50.0 } else { 0.0 };
+            if rng.random::<f64>() < missing { f64::NAN } else { 0.01 * x as f64 + square + noise }
+        })
+    }
+
+    #[test]
+    fn the_variance_is_that_of_the_noise_whatever_is_missing() {
+        for missing in [0.0, 0.4, 0.75] {
+            let tiles = Tiles::of(image(missing).view(), 0);
+            assert!(tiles.found.len() >= FEWEST, "{missing}");
+            let variance = tiles.found.iter().map(|tile| tile.variance).sum::<f64>() / tiles.found.len() as f64;
+            assert!((variance / 4.0 - 1.0).abs() < 0.1, "{missing} {variance}");
+        }
+    }
+
+    #[test]
+    fn tiles_with_edges_are_left_out() {
+        let pixels = image(0.0);
+        let tiles = Tiles::of(pixels.view(), 0);
+        // the square is in 4 of the 64 tiles
+        let edges = |tile: &&Tile| (32..64).contains(&tile.row) && (32..64).contains(&tile.column);
+        assert_eq!((tiles.found.iter().filter(edges).count(), tiles.found.len() > 40), (0, true));
+        let stack = tiles.stack(pixels.view());
+        assert_eq!(stack.dim(), (tiles.found.len(), SIDE, SIDE, 1));
+        let tile = &tiles.found[3];
+        assert_eq!(stack[[3, 2, 5, 0]], pixels[[0, tile.row + 2, tile.column + 5, 0]]);
+    }
+
+    #[test]
+    fn images_smaller_than_a_tile_are_one() {
+        let pixels = image(0.0);
+        let small = Tiles::of(pixels.slice(s![.., ..9, ..70, ..]), 0);
+        assert_eq!((small.side, small.found.len()), ((9, 16), 4));
+        assert!(Tiles::of(pixels.slice(s![.., ..2, ..2, ..]), 0).found.is_empty());
+        assert!(Tiles::of(pixels.slice(s![.., ..0, ..5, ..]), 0).found.is_empty());
+    }
 }
