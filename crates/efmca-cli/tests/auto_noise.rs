@@ -11,7 +11,9 @@ use common::{efmca, interrupted, refused, succeeds, text};
 
 /// Squares of different brightness.
 fn scene(low: f64, high: f64) -> Array4<f64> {
-    Array4::from_shape_fn((1, 64, 64, 1), |(_, y, x, _)| low + (high - low) * ((y / 16 * 5 + x / 16 * 3) % 7) as f64 / 6.0)
+    Array4::from_shape_fn((1, 64, 64, 1), |(_, y, x, _)| {
+        low + (high - low) * ((y / 16 * 5 + x / 16 * 3) % 7) as f64 / 6.0
+    })
 }
 
 fn save(folder: &Path, name: &str, values: &Array4<f64>) {
@@ -30,7 +32,7 @@ fn folder_with(noise: &str, low: f64, high: f64) -> tempfile::TempDir {
 const QUICK: [&str; 6] = ["--patch", "8", "--causes", "4", "--iterations", "2"];
 
 fn denoise<'a>(input: &'a str, output: &'a str, more: &[&'a str]) -> Vec<&'a str> {
-    [&["denoise", input, "-o", output], &QUICK, more].concat()
+    [&["denoise", input, "-o", output][..], &QUICK, more].concat()
 }
 
 /// The line about the noise, which comes first.
@@ -76,7 +78,8 @@ fn programs_are_told_what_was_found() {
 fn missing_pixels_and_camera_units_have_noise_too() {
     let folder = folder_with("poisson", 5.0, 90.0);
     let path = folder.path();
-    let shown = succeeds(path, &[&["inpaint", "noisy.tif", "-o", "filled.tif", "--missing", "20"], &QUICK[..]].concat());
+    let shown =
+        succeeds(path, &[&["inpaint", "noisy.tif", "-o", "filled.tif", "--missing", "20"], &QUICK[..]].concat());
     assert!(line(&shown).contains("looks like poisson"), "{shown}");
     let counts = efmca_io::image_file::read(&path.join("noisy.tif"), &Default::default()).unwrap().values;
     save(path, "camera.tif", &counts.mapv(|count| 3.0 * count + 200.0));

@@ -18,7 +18,7 @@ fn scene(side: usize, low: f64, high: f64) -> Array4<f64> {
 }
 
 fn noisy(spec: &str, low: f64, high: f64) -> Array4<f64> {
-    Corruption::new(spec).seed(5).run(scene(96, low, high).view()).unwrap().noisy
+    Corruption::new(spec).seed(5).run(scene(128, low, high).view()).unwrap().noisy
 }
 
 fn found(image: &Array4<f64>) -> FoundNoise {

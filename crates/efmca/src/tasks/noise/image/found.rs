@@ -73,7 +73,7 @@ impl FoundNoise {
             Basis::HeldOut(ranking) => format!("the noise looks like {family} ({})", compared(ranking)),
             Basis::Values(kind) => format!("{family} is taken, the family for images of {}", kind.words()),
             Basis::Variance { over_mean } => {
-                format!("the noise looks like {family} (its variance is {over_mean:.2} times the mean)")
+                format!("the noise looks like {family} (the variance is {over_mean:.2} times the mean)")
             }
             Basis::Equal(value) => format!("all pixels are {value}, so that there is no noise; {family} is taken"),
             Basis::TooFew { pixels, kind } => format!(

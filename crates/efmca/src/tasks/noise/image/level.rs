@@ -4,11 +4,16 @@ use super::tiles::Tile;
 
 /// The tiles that a law is judged on, at the least.
 const FEWEST: usize = 12;
-/// The line must be nearer to the tiles than any other law, by this factor, and at most this far from them in the logarithm.
-const NEARER: f64 = 0.7;
-const NEAR: f64 = 0.35;
-/// A law is possible that is at most this many times further from the tiles than a line or no change at all.
-const POSSIBLE: f64 = 1.5;
+/// The squared distance of a line must be smaller than that of all other laws by this factor, and by as much as this many nats of
+/// a Gaussian say.
+const NEARER: f64 = 1.3;
+const EVIDENCE: f64 = 4.0;
+/// A line is near if it is this far from the tiles on average, in the logarithm, and no tile counts as further away than the
+/// second: it may have an edge.
+const NEAR: f64 = 0.45;
+const FURTHEST: f64 = 1.0;
+/// A law is possible whose squared distance is at most this many times that of a line and that of no change at all.
+const POSSIBLE: f64 = 2.0;
 /// The variance of the brighter half of the tiles must be this many times that of the darker half.
 const RISES: f64 = 1.3;
 
@@ -49,14 +54,25 @@ pub(super) fn camera(tiles: &[Tile]) -> Option<CameraNoise> {
         distance(tiles, |mean| mean + shape * mean * mean),
     ];
     let nearest = others.into_iter().filter(|far| !far.is_nan()).fold(f64::INFINITY, f64::min);
-    (line < NEAR && line < NEARER * nearest).then_some(CameraNoise { gain: slope, offset: -zero / slope })
+    let (nearer, tiles) = (nearest / line, tiles.len() as f64);
+    let sure = nearer > NEARER && 0.5 * tiles * nearer.ln() > EVIDENCE;
+    (line < NEAR * NEAR && sure).then_some(CameraNoise { gain: slope, offset: -zero / slope })
 }
 
 /// Whether the variance may be a multiple of the squared mean, as it is for speckle.
 pub(super) fn grows_with_the_square(tiles: &[Tile]) -> bool {
+    tiles.len() < FEWEST || distance_of_multiple(tiles, |mean| mean * mean) <= POSSIBLE * of_any_noise(tiles)
+}
+
+/// Whether the variance is surely a multiple of the mean, as it is for counts.
+pub(super) fn grows_with_the_mean(tiles: &[Tile]) -> bool {
+    tiles.len() >= FEWEST && distance_of_multiple(tiles, |mean| mean) <= POSSIBLE * of_any_noise(tiles)
+}
+
+/// How far the variances are from a line or from no change at all, which any noise is near to.
+fn of_any_noise(tiles: &[Tile]) -> f64 {
     let straight = line(tiles).map_or(f64::INFINITY, |(zero, slope)| distance(tiles, |mean| zero + slope * mean));
-    let nearest = straight.min(distance_of_multiple(tiles, |_| 1.0));
-    tiles.len() < FEWEST || distance_of_multiple(tiles, |mean| mean * mean) <= POSSIBLE * nearest
+    straight.min(distance_of_multiple(tiles, |_| 1.0))
 }
 
 /// The line through the tiles that half of them lie above: where it begins, and its slope.
@@ -84,12 +100,12 @@ fn halves(tiles: &[Tile]) -> Option<(f64, f64)> {
     Some((middle(dark)?, middle(bright)?))
 }
 
-/// How far the variances are from a law on average, in the logarithm.
+/// How far the variances are from a law, squared and on average, in the logarithm.
 fn distance(tiles: &[Tile], law: impl Fn(f64) -> f64) -> f64 {
     let far = |tile: &Tile| {
         let expected = law(tile.mean);
-        // a law that has no variance there is wrong by more than any factor that matters
-        if expected > 0.0 { (tile.variance / expected).ln().abs().min(3.0) } else { 3.0 }
+        // a law that has no variance there is as wrong as can be
+        if expected > 0.0 { (tile.variance / expected).ln().abs().min(FURTHEST).powi(2) } else { FURTHEST }
     };
     tiles.iter().map(far).sum::<f64>() / tiles.len() as f64
 }

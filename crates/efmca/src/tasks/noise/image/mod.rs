@@ -32,7 +32,7 @@ const PATCH: usize = 8;
 const STRIDE: usize = 3;
 /// Causes of the models, at the most, and the patches that each must have.
 const CAUSES: usize = 24;
-const PATCHES_OF_A_CAUSE: usize = 20;
+const PATCHES_OF_A_CAUSE: usize = 12;
 /// EM iterations of a training; the share of the pixels that is held out.
 const ITERATIONS: usize = 12;
 const HELD_OUT: f64 = 0.2;
