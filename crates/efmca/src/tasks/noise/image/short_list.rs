@@ -16,21 +16,12 @@ struct Tuning {
     most_trials: f64,
     /// The variance over that of the geometric and of the exponential family from which on these are tried.
     as_wide: f64,
-    /// The variance over that of the exponential family below which noise is weak.
-    weak: f64,
     /// The share of the largest value from which on values were clipped there, and at zero, too.
     clipped: f64,
 }
 
-const TUNED: Tuning = Tuning {
-    few_counts: 16.0,
-    wider: 1.25,
-    narrower: 0.8,
-    most_trials: 255.0,
-    as_wide: 0.5,
-    weak: 0.15,
-    clipped: 0.01,
-};
+const TUNED: Tuning =
+    Tuning { few_counts: 16.0, wider: 1.25, narrower: 0.8, most_trials: 255.0, as_wide: 0.5, clipped: 0.01 };
 
 /// The families to compare, the first of them the one to take if nothing can be compared. Laplace noise is not among them: its
 /// centre is the same in all pixels, so that there would be nothing to see in a clean image.
@@ -50,19 +41,22 @@ pub(super) fn short_list(sample: &Sample, tiles: &[Tile]) -> Vec<&'static str> {
 fn counts(max: f64, tiles: &[Tile]) -> Vec<&'static str> {
     let of_poisson = dispersion(tiles, |mean| mean).unwrap_or(1.0);
     let of_geometric = dispersion(tiles, |mean| mean + mean * mean).unwrap_or(0.0);
+    let as_poisson = (TUNED.narrower..=TUNED.wider).contains(&of_poisson) && grows_with_the_mean(tiles);
+    // the values of a camera are no counts, and only a Gaussian has any variance at any mean
+    if !as_poisson && max > TUNED.few_counts && camera(tiles).is_some() {
+        return vec!["gaussian"];
+    }
     let mut list = vec!["poisson"];
     if of_geometric > TUNED.as_wide {
         list.push("geometric");
     }
-    // the values of a camera scatter more than counts, too, and are none
-    if of_poisson > TUNED.wider && camera(tiles).is_none() {
+    if of_poisson > TUNED.wider {
         list.push("negative-binomial:r=?");
     }
     if of_poisson < TUNED.narrower && max <= TUNED.most_trials {
         list.push("binomial:n=?");
     }
-    // a Gaussian has any variance at any mean, so that it is no alternative to counts whose variance is the mean everywhere
-    let as_poisson = (TUNED.narrower..=TUNED.wider).contains(&of_poisson) && grows_with_the_mean(tiles);
+    // for the same reason it is no alternative to counts whose variance is the mean everywhere
     if max > TUNED.few_counts && !as_poisson {
         list.push("gaussian");
     }
@@ -75,10 +69,6 @@ fn positive(max: f64, tiles: &[Tile]) -> Vec<&'static str> {
     let of_exponential = dispersion(tiles, |mean| mean * mean).unwrap_or(1.0);
     if grows_with_the_square(tiles) {
         list.push("gamma:k=?");
-        // where noise is weak, structure that is left decides unless both have a width of their own
-        if of_exponential < TUNED.weak {
-            list.push("gamma");
-        }
     }
     if of_exponential > TUNED.as_wide {
         list.push("exponential");
@@ -112,20 +102,20 @@ mod tests {
         assert_eq!(list(|noise, _| 90.0 + (21.0 * noise).floor()), ["poisson", "binomial:n=?", "gaussian"]);
         assert_eq!(list(|noise, _| 3.0 - (9.0 * noise).floor()), ["gaussian"]);
         assert_eq!(list(|noise, _| noise - 0.3), ["gaussian"]);
-        assert_eq!(list(|noise, _| 3.0 + noise), ["gaussian", "log-normal", "gamma:k=?", "gamma"]);
+        assert_eq!(list(|noise, _| 3.0 + noise), ["gaussian", "log-normal", "gamma:k=?"]);
         assert_eq!(list(|noise, _| 0.1 + noise), ["gaussian", "log-normal", "gamma:k=?"]);
         assert_eq!(
             list(|noise, _| -(noise + 1e-9).ln() + 1e-3),
             ["gaussian", "log-normal", "gamma:k=?", "exponential"]
         );
-        assert_eq!(list(|noise, _| 0.4 + 0.2 * noise), ["gaussian", "log-normal", "gamma:k=?", "gamma", "beta"]);
+        assert_eq!(list(|noise, _| 0.4 + 0.2 * noise), ["gaussian", "log-normal", "gamma:k=?", "beta"]);
     }
 
     #[test]
     fn speckle_has_a_variance_that_grows_with_the_square_of_the_mean() {
         let brightness = |y: usize| 10.0 + 10.0 * (y / 16) as f64;
         assert_eq!(list(|noise, y| brightness(y) + noise), ["gaussian", "log-normal"]);
-        assert_eq!(list(|noise, y| brightness(y) * (1.0 + noise)), ["gaussian", "log-normal", "gamma:k=?", "gamma"]);
+        assert_eq!(list(|noise, y| brightness(y) * (1.0 + noise)), ["gaussian", "log-normal", "gamma:k=?"]);
     }
 
     #[test]
