@@ -125,6 +125,9 @@ impl Origin<'_> {
             (Error::ImpossiblePixel { value, .. }, Self::Image { counts: true, .. }) if value.fract() != 0.0 => {
                 "counts are integers: if these are camera units, give --gain and --offset"
             }
+            (Error::ImpossiblePixel { value, .. }, _) if value.is_infinite() => {
+                "values must be finite: mark such pixels with --missing inf, or with NaN in the image"
+            }
             (Error::ImpossiblePixel { .. }, _) => "choose another --noise, or mark such pixels with --missing VALUE",
             (Error::OutsideSupport { .. }, Self::Rows(_)) => {
                 "choose another --family, or mark the value as missing with NaN"

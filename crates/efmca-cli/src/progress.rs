@@ -11,6 +11,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::Value;
 
 use crate::args::common::LogFormat;
+use crate::show::Screen;
 
 /// A bar on a terminal, lines of JSON for programs, and nothing elsewhere.
 pub(crate) struct Watch {
@@ -130,6 +131,12 @@ impl Watch {
                 bar.reset_eta();
             }
         }
+    }
+
+    /// Prints a line of the result while the work goes on.
+    pub(crate) fn say(&self, line: &str) -> std::io::Result<()> {
+        let say = || Screen::new().say(line);
+        self.bar.as_ref().map_or_else(say, |bar| bar.suspend(say))
     }
 
     /// Shows something that went wrong and does not end the work.

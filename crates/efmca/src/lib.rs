@@ -34,6 +34,7 @@
 //! | Say whether what was taken away looks like the noise that was assumed | [`tasks::residual::ResidualCheck`] |
 //! | Model a table: families of its columns, number of causes, training | [`tasks::table::TableLearner`] |
 //! | Name the noise of an image, a spectrogram or a table | [`tasks::noise::NoiseType`] |
+//! | Find the noise of an image in a few seconds, to clean it | [`tasks::noise::ImageNoise`] |
 //! | Find a family for each column of a table | [`tasks::noise::TableNoise`] |
 //! | Choose the number of causes | [`tasks::select::CauseSearch`]; [`Causes::Auto`] in other tasks |
 //! | Learn features of images or of other rows | [`tasks::learn::FeatureLearner`], after [`tasks::learn::Preparation`] |

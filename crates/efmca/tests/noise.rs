@@ -105,6 +105,28 @@ fn images_are_looked_at_in_patches() {
     assert!(specs[0] == "exponential" || (specs[0] == "gamma" && specs[1] == "exponential"), "{specs:?}");
 }
 
+#[test]
+fn of_families_of_an_image_that_tie_the_simplest_is_named() {
+    let clean = |row: usize, column: usize| if (row / 8 + column / 8).is_multiple_of(2) { 3.0 } else { 0.5 };
+    let image = Array4::from_shape_fn((1, 48, 48, 1), |(_, row, column, _)| clean(row, column));
+    // binomial counts of many trials are Poisson counts, and the number of trials is one parameter more
+    let mut ties = 0;
+    for seed in 0..4 {
+        let noisy = efmca::tasks::corrupt::Corruption::new("poisson").seed(seed).run(image.view()).unwrap().noisy;
+        let source = Source::Images { pixels: noisy.view(), patch: (6, 6), depth: 1, stride: 1 };
+        let noise = NoiseType::new().causes(12).families(["binomial:n=?", "poisson"]).restarts(1).iterations(20);
+        let ranking = noise.run(source).unwrap();
+        let (best, sentence) = (ranking.best(), ranking.sentence());
+        assert!(best.tied && !ranking.by_bic);
+        if ranking.ranked[1].tied {
+            ties += 1;
+            assert_eq!(best.family.spec(), "poisson", "{seed}: {sentence}");
+            assert!(sentence.contains("poisson has the fewest parameters"), "{sentence}");
+        }
+    }
+    assert!(ties > 0);
+}
+
 /// Columns with four families, driven by the same two causes.
 fn mixed_table(rows: usize) -> (Array2<f64>, Vec<&'static str>) {
     let specs = ["poisson", "bernoulli", "exponential", "beta", "poisson", "gaussian"];

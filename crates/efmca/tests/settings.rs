@@ -8,7 +8,7 @@ use efmca::tasks::camera::{Calibration, Camera};
 use efmca::tasks::corrupt::Corruption;
 use efmca::tasks::denoise::{Denoiser, PatchDenoiser, Quality};
 use efmca::tasks::learn::FeatureLearner;
-use efmca::tasks::noise::{NoiseType, TableNoise};
+use efmca::tasks::noise::{ImageNoise, NoiseType, TableNoise};
 use efmca::tasks::residual::ResidualCheck;
 use efmca::tasks::select::CauseSearch;
 use efmca::tasks::table::TableLearner;
@@ -54,6 +54,7 @@ fn settings_are_written_and_read_again() {
     let learner = TableLearner::new().column(2, "beta").causes(4);
     comes_back(&learner, &[TableLearner::new(), learner.clone().column(1, "beta")]);
     comes_back(&NoiseType::new().families(["poisson"]).causes(3), &[NoiseType::new()]);
+    comes_back(&ImageNoise::new().seed(3), &[ImageNoise::new()]);
     comes_back(&TableNoise::new().fix(1, "gamma:k=?"), &[TableNoise::new()]);
     comes_back(&CauseSearch::new("poisson").causes([2, 4]), &[CauseSearch::new("poisson")]);
     comes_back(&FeatureLearner::new("gaussian", 9).seed(2), &[FeatureLearner::new("gaussian", 9)]);

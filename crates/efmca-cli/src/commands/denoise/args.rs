@@ -9,9 +9,8 @@ use efmca::tasks::denoise::{Denoiser, Quality};
 use efmca_io::image_file::SampleType;
 use efmca_io::read_camera;
 
-use crate::args::common::{
-    ImageArgs, OutputArgs, PatchSize, SeedArgs, WorkArgs, causes, noise, one_of, patch_over_pages,
-};
+use super::noise::{NoiseArg, noise_or_auto};
+use crate::args::common::{ImageArgs, OutputArgs, PatchSize, SeedArgs, WorkArgs, causes, one_of, patch_over_pages};
 use crate::errors::refused;
 use crate::failure::Failure;
 use crate::outputs::{self, Output};
@@ -101,9 +100,9 @@ impl FileArgs {
 #[derive(Debug, clap::Args)]
 pub(crate) struct LearningArgs {
     /// The noise, such as poisson, exponential, gaussian, gamma:k=4 (four looks) or binomial:n=10; `efmca families`
-    /// lists all.
-    #[arg(long, value_name = "FAMILY", value_parser = noise, required_unless_present = "camera")]
-    noise: Option<SharedFamily>,
+    /// lists all. With auto a few families are compared on held-out pixels of a small part of the image.
+    #[arg(long, value_name = "FAMILY", value_parser = noise_or_auto, default_value = "auto")]
+    noise: NoiseArg,
     /// The noise is that of a camera, in a file that `efmca calibrate` wrote; values are in camera units.
     #[arg(long, value_name = "FILE.json", conflicts_with_all = ["noise", "gain", "offset"])]
     pub(super) camera: Option<PathBuf>,
@@ -138,19 +137,15 @@ pub(crate) struct LearningArgs {
 }
 
 impl LearningArgs {
-    /// The family of the noise: given, or that of the camera.
-    pub(super) fn family(&self) -> Result<SharedFamily, Failure> {
-        match (&self.noise, &self.camera) {
-            (Some(noise), _) => Ok(noise.clone()),
-            (None, Some(path)) => {
-                let family = read_camera(path).map_err(Failure::input)?.family();
-                Ok(Arc::new(family.map_err(|error| Failure::input(format!("{}: {error}", path.display())))?))
-            }
-            (None, None) => Err(Failure::input("give the noise with --noise FAMILY or --camera FILE")),
-        }
+    /// The noise: that of the camera, the family that was given, or the one that will be found.
+    pub(super) fn noise(&self) -> Result<NoiseArg, Failure> {
+        let Some(path) = &self.camera else { return Ok(self.noise.clone()) };
+        let family = read_camera(path).map_err(Failure::input)?.family();
+        let family = family.map_err(|error| Failure::input(format!("{}: {error}", path.display())))?;
+        Ok(NoiseArg::Given(Arc::new(family)))
     }
 
-    /// The settings of the library, checked.
+    /// The settings of the library for noise of a family, checked.
     pub(super) fn denoiser(&self, noise: &SharedFamily) -> Result<Denoiser, Failure> {
         let causes = self.causes.unwrap_or_default();
         let mut denoiser = Denoiser::new(noise).quality(self.quality).causes(causes).seed(self.seed.seed);

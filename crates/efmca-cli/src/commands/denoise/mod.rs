@@ -2,6 +2,7 @@
 
 mod apply;
 mod args;
+mod noise;
 mod noisy;
 mod report;
 mod residual;
@@ -54,15 +55,19 @@ fn learn_and_clean(
     learning: &LearningArgs,
     prepare: impl FnOnce(&mut Noisy<'_>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let family = learning.family()?;
-    let denoiser = learning.denoiser(&family)?;
+    let noise = learning.noise()?;
+    let for_reading = noise.for_reading(files)?;
+    // settings are checked before any file is read, whatever the noise will be
+    learning.denoiser(&for_reading)?;
     files.work.set_threads()?;
-    let mut noisy = Noisy::new(files, Noisy::read(files)?, &family);
+    let mut noisy = Noisy::new(files, Noisy::read(files)?, &for_reading);
     prepare(&mut noisy)?;
     noisy.check_result()?;
     let reference = Reference::read(files.reference.as_deref(), &noisy)?;
 
     let mut watch = Watch::new(files.work.log_format);
+    let noise = noise.resolve(&noisy, learning.seed.seed, &mut watch)?;
+    let denoiser = learning.denoiser(&noise.family)?;
     let mut told = learning.causes != Some(Causes::Auto);
     let mut observer = |progress: &Progress<'_>| {
         if let Some(training) = progress.training.filter(|_| !told) {
@@ -85,7 +90,7 @@ fn learn_and_clean(
         write_model_file(path, &file).map_err(Failure::work)?;
     }
     let mut settings = vec![
-        ("noise".to_owned(), family.spec()),
+        ("noise".to_owned(), noise.words()),
         ("quality".to_owned(), learning.quality.to_string()),
         ("seed".to_owned(), learning.seed.seed.to_string()),
     ];
@@ -99,7 +104,7 @@ fn learn_and_clean(
         model: first.map(|member| &member.model),
         patch: first.map_or(PatchSize { rows: 1, columns: 1, pages: 1 }, |member| size_of(&member.settings)),
     };
-    let (family, interrupted) = (&family, denoised.interrupted);
+    let (family, interrupted) = (&noise.family, denoised.interrupted);
     Results { files, noisy: &noisy, reference: reference.as_ref(), page, family, interrupted }
         .write(&denoised.estimate, &watch)
 }

@@ -13,7 +13,7 @@ use crate::failure::Failure;
 
 /// The noisy image in the units of its noise.
 pub(super) struct Noisy<'a> {
-    files: &'a FileArgs,
+    pub(super) files: &'a FileArgs,
     pub(super) file: ImageFile,
     /// Counts, where gain and offset are given; NaN where a pixel is missing.
     pub(super) values: Array4<f64>,

@@ -55,9 +55,15 @@ pub(crate) fn order_by_bic(standings: &[Standing]) -> Vec<usize> {
     order
 }
 
-/// The order of candidates, as places in `standings`: ties first, and all of them by held-out entries.
+/// The order of candidates, as places in `standings`: ties first, and all of them by held-out entries, but the simplest of the ties
+/// in front. Where the criterion cannot be asked (the patches of images share pixels), a tie is all that is known.
 pub(crate) fn order_by_held_out(standings: &[Standing]) -> Vec<usize> {
-    sorted(standings, |one| -one.held_out)
+    let mut order = sorted(standings, |one| -one.held_out);
+    let ties = order.iter().take_while(|place| standings[**place].tied).count();
+    if let Some(simplest) = (0..ties).min_by_key(|place| standings[order[*place]].parameters) {
+        order[..=simplest].rotate_right(1);
+    }
+    order
 }
 
 /// Ties before others, each by `key`; equals stay as they are.
@@ -112,7 +118,11 @@ mod tests {
         let standings =
             [standing(-2.0, 0.0, 1), standing(-1.0, -110.0, 9), standing(-1.2, -100.0, 8), standing(-1.1, -105.9, 5)];
         assert_eq!(order_by_bic(&standings), [3, 2, 1, 0]);
-        assert_eq!(order_by_held_out(&standings), [1, 3, 2, 0]);
+        // without it the simplest comes first, and all others by what they predict; what does not tie is no matter how simple
+        assert_eq!(order_by_held_out(&standings), [3, 1, 2, 0]);
+        // of equally simple ones the one that predicts best
+        let equals = [standing(-1.2, 0.0, 4), standing(-1.0, 0.0, 4), standing(-1.1, 0.0, 5)];
+        assert_eq!(order_by_held_out(&equals), [1, 2, 0]);
         // six nats over all rows are not enough for a parameter, and a little more are
         let apart = |bic: f64| order_by_bic(&[standing(-1.0, -100.0, 2), standing(-1.0, bic, 1)])[0];
         assert_eq!((apart(-106.0), apart(-106.1)), (1, 0));
@@ -126,6 +136,6 @@ mod tests {
         let none = Standing { bic: None, ..standing(-1.0, 0.0, 1) };
         assert_eq!(order_by_bic(&[none, standing(-1.0, -100.0, 2)]), [1, 0]);
         assert_eq!(order_by_bic(&[none, none]), [0, 1]);
-        assert!(order_by_bic(&[]).is_empty());
+        assert!(order_by_bic(&[]).is_empty() && order_by_held_out(&[]).is_empty());
     }
 }

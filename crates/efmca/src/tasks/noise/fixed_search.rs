@@ -7,6 +7,9 @@ use super::peak::{Bracket, peak};
 use crate::family::Family;
 use crate::tasks::held_out::Entries;
 
+/// Counts below this have $\log h$ computed once in a sum.
+const KNOWN: usize = 256;
+
 /// The sums that the M-step of one column needs.
 pub(super) struct EntrySums {
     /// $\sum_n\log h(y^{(n)})$.
@@ -22,8 +25,14 @@ impl Entries {
         let (l, causes) = (family.l(), self.responsibilities.ncols());
         let mut sums = EntrySums { log_h: 0.0, weights: vec![0.0; causes], t: vec![vec![0.0; l]; causes] };
         let mut t = vec![0.0; l];
+        // counts repeat, and the logarithm of a factorial takes longer than all the rest
+        let mut known: Vec<Option<f64>> = vec![None; KNOWN];
         for (y, responsibilities) in self.y.iter().zip(self.responsibilities.outer_iter()) {
-            sums.log_h += family.log_h(*y);
+            let place = (y.fract() == 0.0).then_some(*y as usize).filter(|place| *y >= 0.0 && *place < KNOWN);
+            sums.log_h += match place {
+                Some(place) => *known[place].get_or_insert_with(|| family.log_h(*y)),
+                None => family.log_h(*y),
+            };
             family.t(*y, &mut t);
             for ((r, weight), sum) in responsibilities.iter().zip(&mut sums.weights).zip(&mut sums.t) {
                 *weight += r;

@@ -16,11 +16,13 @@
 //! | `matched` | ties compared with the same posteriors |
 //! | `table`, `slot`, `column` | [`TableNoise`]: a family for each column |
 //! | `fixed_search`, `peak` | fixed parameters that are not given |
+//! | `image` | [`ImageNoise`]: the noise of an image in a few seconds, to clean it |
 //! | `with_causes` | the search for families with as many causes as the data say |
 
 mod candidates;
 mod column;
 mod fixed_search;
+mod image;
 mod matched;
 mod peak;
 mod ranking;
@@ -33,6 +35,7 @@ mod with_causes;
 pub use super::held_out::{Difference, Source};
 pub(crate) use candidates::for_one_value;
 pub use candidates::{Candidate, Kind, Refusal, Values, candidates};
+pub use image::{Basis, CameraNoise, FoundNoise, ImageNoise};
 pub use ranking::{Ranked, Ranking};
 pub use settings::NoiseType;
 pub(crate) use settings::check_family;

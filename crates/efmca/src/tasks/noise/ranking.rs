@@ -42,7 +42,8 @@ pub struct Ranked {
 /// Families in the order in which they explain the data.
 #[derive(Debug, Clone)]
 pub struct Ranking {
-    /// The best first; ties in the order of the Bayesian information criterion, or of held-out entries for images.
+    /// The best first. Ties are in the order of the Bayesian information criterion, or of held-out entries for images, with the
+    /// simplest in front.
     pub ranked: Vec<Ranked>,
     /// Families that were left out.
     pub refused: Vec<Refusal>,
@@ -123,6 +124,8 @@ impl Ranking {
             (false, _) => {
                 let why = if self.by_bic {
                     "has the best Bayesian information criterion, or needs fewer parameters for the same"
+                } else if self.ranked.iter().any(|one| one.tied && one.parameters > best.parameters) {
+                    "has the fewest parameters"
                 } else {
                     "predicts held-out pixels best"
                 };

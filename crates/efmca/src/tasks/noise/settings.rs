@@ -145,7 +145,13 @@ impl NoiseType {
     }
 
     /// Ranks the families with a number of causes.
-    fn rank(&self, causes: usize, source: Source<'_>, values: &Values, observer: &mut Observer<'_>) -> Result<Ranking> {
+    pub(super) fn rank(
+        &self,
+        causes: usize,
+        source: Source<'_>,
+        values: &Values,
+        observer: &mut Observer<'_>,
+    ) -> Result<Ranking> {
         let (mut candidates, mut refused) = self.candidates(values)?;
         if candidates.is_empty() {
             return Err(no_family("none possible", &refused));
