@@ -130,8 +130,6 @@ fn a_camera_file_with_nonsense_is_refused_by_name_and_key() {
         let message = refused(path, &[&camera[..], &more].concat());
         assert!(message.contains("--camera <FILE.json>' cannot be used with"), "{message}");
     }
-    let neither = refused(path, &["denoise", "scene.tif", "-o", "clean.tif"]);
-    assert!(neither.contains("--noise <FAMILY>"), "{neither}");
 }
 
 #[test]

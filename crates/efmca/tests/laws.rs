@@ -417,3 +417,39 @@ fn held_parameters_stay_and_the_others_move() {
     gaussian.update(&[3.0, 10.0], &[true, false], &mut w);
     assert_eq!(w[1] - w[0] * w[0], 10.0 - 2.0 * 3.0 + 1.0); // E[(y - 1)²]
 }
+
+#[test]
+fn sums_have_the_mean_and_the_variance_of_their_family() {
+    let mut families = 0;
+    for one in all_families() {
+        let Some(sum) = one.sum_of(4) else { continue };
+        families += 1;
+        assert_eq!(sum.l(), one.l(), "{}", one.spec());
+        let moments = |family: &dyn Family, eta: &[f64]| {
+            let mean = expectation(family, eta, |y| y);
+            (mean, expectation(family, eta, |y| (y - mean).powi(2)))
+        };
+        for (p, eta) in naturals(&*one, true) {
+            // the member of the sums with four times the mean statistics of values that add up: found by its mean and variance
+            let (mean, variance) = moments(&*one, &eta);
+            let mut rng = ChaCha8Rng::seed_from_u64(5);
+            let draws: Vec<f64> = (0..4000).map(|_| (0..4).map(|_| one.sample(&eta, &mut rng)).sum()).collect();
+            assert!(draws.iter().all(|y| sum.support().contains(*y)), "{} {p:?}", sum.spec());
+            let mut w = vec![0.0; sum.l()];
+            let mut t = vec![0.0; sum.l()];
+            for y in &draws {
+                sum.t(*y, &mut t);
+                w.iter_mut().zip(&t).for_each(|(w, t)| *w += t / draws.len() as f64);
+            }
+            sum.project(&mut w);
+            let mut found = vec![0.0; sum.l()];
+            sum.phi(&w, &mut found);
+            let (sum_mean, sum_variance) = moments(&*sum, &found);
+            let scale = (4.0 * variance).sqrt();
+            assert!((sum_mean - 4.0 * mean).abs() < 0.1 * scale, "{} {p:?}: {sum_mean}, {mean}", sum.spec());
+            let ratio = sum_variance / (4.0 * variance);
+            assert!((0.8..1.25).contains(&ratio), "{} {p:?}: {ratio}", sum.spec());
+        }
+    }
+    assert!(families > 6, "{families}");
+}
