@@ -3,6 +3,7 @@
 //! `cargo run --release -p experiments -- NAME` makes one of them and writes NAME.md, NAME.json and its pictures.
 
 mod bars;
+mod camera;
 mod cleaning;
 mod exponential;
 mod large_bars;
@@ -34,6 +35,8 @@ struct Arguments {
 enum Experiment {
     /// The bars test (Sec. 7.1 and appendix C.1): E-MCA, B-MCA and P-MCA, and the reliability of B-MCA.
     Bars(bars::Settings),
+    /// Cameras: gain, offset and read noise from one image, and what their errors cost in denoising.
+    Camera(camera::Settings),
     /// Bars by variational EM: ten of them beside exact EM, and up to sixty.
     LargeBars(large_bars::Settings),
     /// House with exponential noise (Sec. 7.2.3): three noise models and the tool's own settings.
@@ -58,6 +61,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let done = match &arguments.experiment {
         Experiment::Bars(settings) => bars::run(settings, &arguments.out),
+        Experiment::Camera(settings) => camera::run(settings, &arguments.out),
         Experiment::Exponential(settings) => exponential::run(settings, &arguments.out),
         Experiment::LargeBars(settings) => large_bars::run(settings, &arguments.out),
         Experiment::Natural(settings) => natural::run(settings, &arguments.out),

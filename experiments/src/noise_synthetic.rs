@@ -55,10 +55,11 @@ struct Line {
 
 /// Families that are drawn from: every example of the registry that is a family of its own.
 fn shipped() -> Vec<String> {
-    // the same families under another name, or with a score or order that does not change the noise
+    // the same families under another name, or with a score or order that does not change the noise; the numbers of a camera
+    // are not looked for among noise types
     let same = ["categorical:k=2", "categorical:k=3,scores=0/1/4", "categorical:k=4,order=nominal"];
     let examples = entries().iter().flat_map(|entry| entry.examples).map(|spec| (*spec).to_owned());
-    examples.filter(|spec| !same.contains(&spec.as_str())).collect()
+    examples.filter(|spec| !same.contains(&spec.as_str()) && !spec.starts_with("camera")).collect()
 }
 
 /// Mean parameters of one entry of a dictionary, whose conventional parameters are drawn from the middle of their ranges.

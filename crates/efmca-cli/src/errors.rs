@@ -10,12 +10,13 @@ use crate::failure::Failure;
 
 /// Settings of the library that are options of the same name, and those that have another one.
 const OPTIONS: &str =
-    "batches causes floor iterations patch patches peak restarts sd spread starts states superposition whiten";
-const OTHER_OPTIONS: [(&str, &str); 4] = [
+    "batches causes floor iterations offset patch patches peak restarts sd spread starts states superposition whiten";
+const OTHER_OPTIONS: [(&str, &str); 5] = [
     ("held-out share", "held-out"),
     ("learn_from", "learn-pages"),
     ("pi_init", "pi-start"),
     ("pseudo_rows", "pseudo-rows"),
+    ("read_noise", "read-noise"),
 ];
 
 /// The data that an error is about.

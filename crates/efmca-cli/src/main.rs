@@ -21,7 +21,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use args::{Args, Command};
-use commands::{bars, corrupt, demo, denoise, families, fit, info, learn, noise_type, rows, sample, select};
+use commands::{bars, calibrate, corrupt, demo, denoise, families, fit, info, learn, noise_type, rows, sample, select};
 use failure::Failure;
 
 fn main() -> ExitCode {
@@ -41,6 +41,7 @@ fn run(command: &Command) -> Result<(), Failure> {
         Command::Bars(args) => bars::run(args),
         Command::Families(args) => families::run(args),
         Command::Corrupt(args) => corrupt::run(args),
+        Command::Calibrate(args) => calibrate::run(args),
         Command::Denoise(args) => denoise::denoise(args),
         Command::Inpaint(args) => denoise::inpaint(args),
         Command::Apply(args) => denoise::apply(args),

@@ -53,6 +53,14 @@ pub enum IoError {
         /// The fault.
         problem: String,
     },
+    /// A file does not hold the numbers of a camera.
+    #[error("there is no usable camera in {}: {problem}; {}", .path.display(), crate::camera_file::hint())]
+    NotACamera {
+        /// The file.
+        path: PathBuf,
+        /// The fault, with its key.
+        problem: String,
+    },
     /// A file has no rows that can be read from it one by one.
     #[error("{}: {problem}; give an NPY file of rows and columns as numpy.save writes it", .path.display())]
     NotRows {

@@ -9,10 +9,12 @@
 //! | [`MappedRows`] | rows of an NPY file that stay on the disk |
 //! | [`read_model`], [`write_model`], [`ModelFile`] | trained models |
 //! | [`read_checkpoint`], [`write_checkpoint`] | runs that can be resumed |
+//! | [`read_camera`], [`write_camera`] | gain, offset and read noise of a camera |
 //! | [`write_atomically`], [`check_place`] | a file of any kind: written completely or not at all |
 //!
 //! All of them fail with [`IoError`], which says what is wrong, where, and what to do about it.
 
+mod camera_file;
 mod checkpoint_file;
 mod error;
 mod file_kind;
@@ -23,6 +25,7 @@ pub mod sound;
 pub mod table_file;
 mod write;
 
+pub use camera_file::{read_camera, write_camera};
 pub use checkpoint_file::{read_checkpoint, write_checkpoint};
 pub use error::IoError;
 pub use file_kind::FileKind;

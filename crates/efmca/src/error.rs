@@ -224,6 +224,13 @@ pub enum Error {
         problem: String,
     },
 
+    /// Images that do not tell the numbers of the camera.
+    #[error("the camera cannot be calibrated: {problem}")]
+    Calibration {
+        /// What is missing, and what to do.
+        problem: String,
+    },
+
     /// A pixel that noise of the family cannot have.
     #[error(
         "{place}: the value {value} is outside the support of `{family}` ({support}); \

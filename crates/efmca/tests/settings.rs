@@ -4,6 +4,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use efmca::posterior::truncated::{Evolution, Marginals, Selection, Variation};
+use efmca::tasks::camera::{Calibration, Camera};
 use efmca::tasks::corrupt::Corruption;
 use efmca::tasks::denoise::{Denoiser, PatchDenoiser, Quality};
 use efmca::tasks::learn::FeatureLearner;
@@ -58,6 +59,9 @@ fn settings_are_written_and_read_again() {
     comes_back(&FeatureLearner::new("gaussian", 9).seed(2), &[FeatureLearner::new("gaussian", 9)]);
     comes_back(&ResidualCheck::new("poisson").seed(3), &[ResidualCheck::new("poisson")]);
     comes_back(&Corruption::new("poisson").peak(2.0), &[Corruption::new("poisson")]);
+    comes_back(&Calibration::new().offset(9.5), &[Calibration::new(), Calibration::new().read_noise(9.5)]);
+    let camera = Camera { gain: 2.1, offset: 100.0, read_noise: 1.6 };
+    comes_back(&camera, &[Camera { offset: 99.0, ..camera }]);
 }
 
 /// A run can be resumed by a later version only if names in checkpoints stay: this is the list.

@@ -6,6 +6,7 @@ pub(crate) mod common;
 use clap::{Parser, Subcommand};
 
 use crate::commands::bars::BarsArgs;
+use crate::commands::calibrate::CalibrateArgs;
 use crate::commands::corrupt::CorruptArgs;
 use crate::commands::demo::DemoArgs;
 use crate::commands::denoise::{ApplyArgs, DenoiseArgs, InpaintArgs};
@@ -36,6 +37,8 @@ const EXAMPLES: &str = "Examples:
                                  make a noisy image to test with: 2 photons where it is brightest
   efmca denoise noisy.tif -o clean.tif --noise poisson --report clean.html
                                  clean an image, learning from the noisy image alone
+  efmca calibrate scene.tif -o camera.json
+                                 find the gain, offset and read noise of the camera, for denoise --camera
   efmca inpaint holes.tif -o full.tif --noise poisson --mask holes.png
                                  fill in missing pixels
   efmca learn photos/*.png --transform log --out-dir fields
@@ -60,6 +63,8 @@ pub(crate) enum Command {
     Families(FamiliesArgs),
     /// Makes a noisy image from a clean one, to test with.
     Corrupt(CorruptArgs),
+    /// Finds gain, offset and read noise of a camera in its images.
+    Calibrate(CalibrateArgs),
     /// Cleans a noisy image, with nothing to learn from but the image itself.
     Denoise(DenoiseArgs),
     /// Fills in the missing pixels of a noisy image and cleans the others.

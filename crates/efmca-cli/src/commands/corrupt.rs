@@ -36,6 +36,9 @@ pub(crate) struct CorruptArgs {
     /// Raises smaller means to this one, for noise that cannot have the mean 0, such as exponential.
     #[arg(long, value_name = "M", allow_negative_numbers = true)]
     floor: Option<f64>,
+    /// Adds this to every mean after scaling: what a camera reads without light.
+    #[arg(long, value_name = "O", allow_negative_numbers = true)]
+    offset: Option<f64>,
     #[command(flatten)]
     seed: SeedArgs,
     /// Type of the numbers, such as u8, u16, f32 or f64. Without it f32 (f64 for a clean image of that type), and for
@@ -54,6 +57,7 @@ pub(crate) fn run(args: &CorruptArgs) -> Result<(), Failure> {
         (args.peak, Corruption::peak as fn(Corruption, f64) -> Corruption),
         (args.sd, Corruption::sd),
         (args.floor, Corruption::floor),
+        (args.offset, Corruption::offset),
     ] {
         if let Some(value) = option {
             corruption = set(corruption, value);
@@ -119,7 +123,7 @@ fn sample_type(args: &CorruptArgs, drawn: &Corrupted, clean: &Metadata) -> Resul
 /// Notes for readers of the noisy image.
 fn notes(args: &CorruptArgs, drawn: &Corrupted) -> Vec<(String, String)> {
     let mut notes = vec![("family".to_owned(), args.noise.spec()), ("seed".to_owned(), args.seed.seed.to_string())];
-    let numbers = [("sd", args.sd), ("floor", args.floor), ("peak", args.peak)];
+    let numbers = [("sd", args.sd), ("floor", args.floor), ("peak", args.peak), ("mean-offset", args.offset)];
     notes.extend(numbers.iter().filter_map(|(key, value)| value.map(|value| ((*key).to_owned(), value.to_string()))));
     if args.peak.is_some() {
         notes.push(("peak-scale".to_owned(), drawn.scale.to_string()));
@@ -145,7 +149,10 @@ fn line(args: &CorruptArgs, drawn: &Corrupted, written: &Written) -> String {
         args.seed.seed
     );
     text += &match args.peak {
-        Some(peak) => format!("; means up to {peak} (clean values divided by {})", short(drawn.scale)),
+        Some(peak) => {
+            let plus = args.offset.map_or(String::new(), |offset| format!(" + {offset}"));
+            format!("; means up to {peak}{plus} (clean values divided by {})", short(drawn.scale))
+        }
         None => format!("; means up to {}", short(drawn.largest_mean)),
     };
     if let Some(floor) = args.floor {

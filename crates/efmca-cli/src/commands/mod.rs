@@ -1,6 +1,7 @@
 //! The commands, a file or a folder each.
 
 pub(crate) mod bars;
+pub(crate) mod calibrate;
 pub(crate) mod corrupt;
 pub(crate) mod demo;
 pub(crate) mod denoise;

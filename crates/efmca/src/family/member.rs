@@ -131,6 +131,12 @@ impl<'a> Members<'a> {
         if near(self.family.f(&[mean])) {
             return Some(mean);
         }
+        // F may be a line that does not go through zero (an offset): two values of it tell.
+        let (at_zero, at_one) = (self.family.f(&[0.0]), self.family.f(&[1.0]));
+        let on_line = (mean - at_zero) / (at_one - at_zero);
+        if on_line.is_finite() && near(self.family.f(&[on_line])) && self.family.inside(&[on_line]) {
+            return Some(on_line);
+        }
         // F is monotone: halving in the logarithm, over all positive numbers.
         let (mut low, mut high) = (1e-300_f64.ln(), 1e300_f64.ln());
         let rising = f(high) > f(low);

@@ -13,6 +13,7 @@ pub mod registry;
 
 mod beta;
 mod binomial;
+mod camera;
 mod categorical;
 mod continuous_bernoulli;
 mod expectation;
@@ -33,6 +34,7 @@ mod support;
 
 pub use beta::Beta;
 pub use binomial::Binomial;
+pub use camera::CameraNoise;
 pub use categorical::Categorical;
 pub use continuous_bernoulli::ContinuousBernoulli;
 pub use expectation::expectation;

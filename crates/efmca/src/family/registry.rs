@@ -4,8 +4,8 @@
 //! everything that stands here.
 
 use super::{
-    SharedFamily, beta, binomial, categorical, continuous_bernoulli, gamma, gaussian, gen_gamma, geometric, hurdle,
-    inverse_gaussian, laplace, log_normal, pareto, poisson,
+    SharedFamily, beta, binomial, camera, categorical, continuous_bernoulli, gamma, gaussian, gen_gamma, geometric,
+    hurdle, inverse_gaussian, laplace, log_normal, pareto, poisson,
 };
 use crate::error::{Error, Result};
 
@@ -108,6 +108,7 @@ const ENTRIES: &[Entry] = &[
     continuous_bernoulli::CONTINUOUS_BERNOULLI,
     gaussian::GAUSSIAN,
     laplace::LAPLACE,
+    camera::CAMERA,
 ];
 
 /// Every family that can be asked for by name, in the order in which they are best explained.
@@ -164,7 +165,6 @@ fn unknown(name: &str) -> Error {
     let not_exponential = match name {
         "student-t" | "student" | "t" => Some("it is not an exponential family; the nearest are laplace and gaussian"),
         "rice" | "rician" => Some("it is not an exponential family; the nearest are rayleigh and nakagami:m=…"),
-        "poisson-gaussian" => Some("it is not an exponential family; poisson is nearest when read noise is small"),
         "cauchy" | "uniform" => Some("it is not an exponential family"),
         _ => None,
     };

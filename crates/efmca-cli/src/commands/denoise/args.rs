@@ -1,11 +1,13 @@
 //! The options of `efmca denoise`, `efmca inpaint` and `efmca apply`.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use efmca::Causes;
 use efmca::family::SharedFamily;
 use efmca::tasks::denoise::{Denoiser, Quality};
 use efmca_io::image_file::SampleType;
+use efmca_io::read_camera;
 
 use crate::args::common::{ImageArgs, OutputArgs, SeedArgs, WorkArgs, causes, noise, one_of, patch_size};
 use crate::errors::refused;
@@ -98,8 +100,11 @@ impl FileArgs {
 pub(crate) struct LearningArgs {
     /// The noise, such as poisson, exponential, gaussian, gamma:k=4 (four looks) or binomial:n=10; `efmca families`
     /// lists all.
-    #[arg(long, value_name = "FAMILY", value_parser = noise)]
-    pub(super) noise: SharedFamily,
+    #[arg(long, value_name = "FAMILY", value_parser = noise, required_unless_present = "camera")]
+    noise: Option<SharedFamily>,
+    /// The noise is that of a camera, in a file that `efmca calibrate` wrote; values are in camera units.
+    #[arg(long, value_name = "FILE.json", conflicts_with_all = ["noise", "gain", "offset"])]
+    pub(super) camera: Option<PathBuf>,
     /// How much time to take; the options below change single settings.
     #[arg(long, default_value = "balanced", value_name = "QUALITY", value_parser = one_of(&QUALITIES))]
     pub(super) quality: Quality,
@@ -127,10 +132,22 @@ pub(crate) struct LearningArgs {
 }
 
 impl LearningArgs {
+    /// The family of the noise: given, or that of the camera.
+    pub(super) fn family(&self) -> Result<SharedFamily, Failure> {
+        match (&self.noise, &self.camera) {
+            (Some(noise), _) => Ok(noise.clone()),
+            (None, Some(path)) => {
+                let family = read_camera(path).map_err(Failure::input)?.family();
+                Ok(Arc::new(family.map_err(|error| Failure::input(format!("{}: {error}", path.display())))?))
+            }
+            (None, None) => Err(Failure::input("give the noise with --noise FAMILY or --camera FILE")),
+        }
+    }
+
     /// The settings of the library, checked.
-    pub(super) fn denoiser(&self) -> Result<Denoiser, Failure> {
+    pub(super) fn denoiser(&self, noise: &SharedFamily) -> Result<Denoiser, Failure> {
         let causes = self.causes.unwrap_or_default();
-        let mut denoiser = Denoiser::new(&self.noise).quality(self.quality).causes(causes).seed(self.seed.seed);
+        let mut denoiser = Denoiser::new(noise).quality(self.quality).causes(causes).seed(self.seed.seed);
         if let Some((rows, columns)) = self.patch {
             denoiser = denoiser.patch(rows, columns);
         }

@@ -25,14 +25,14 @@ use results::Results;
 
 /// Cleans an image.
 pub(crate) fn denoise(args: &DenoiseArgs) -> Result<(), Failure> {
-    args.files.check_outputs(args.learning.save_model.as_deref(), &[])?;
+    args.files.check_outputs(args.learning.save_model.as_deref(), &[args.learning.camera.as_deref()])?;
     learn_and_clean(&args.files, &args.learning, |_| Ok(()))
 }
 
 /// Cleans an image with missing pixels.
 pub(crate) fn inpaint(args: &InpaintArgs) -> Result<(), Failure> {
     let mask = args.mask.as_deref();
-    args.files.check_outputs(args.learning.save_model.as_deref(), &[mask])?;
+    args.files.check_outputs(args.learning.save_model.as_deref(), &[mask, args.learning.camera.as_deref()])?;
     learn_and_clean(&args.files, &args.learning, |noisy| cover(noisy, mask))
 }
 
@@ -53,9 +53,10 @@ fn learn_and_clean(
     learning: &LearningArgs,
     prepare: impl FnOnce(&mut Noisy<'_>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let denoiser = learning.denoiser()?;
+    let family = learning.family()?;
+    let denoiser = learning.denoiser(&family)?;
     files.work.set_threads()?;
-    let mut noisy = Noisy::new(files, Noisy::read(files)?, &learning.noise);
+    let mut noisy = Noisy::new(files, Noisy::read(files)?, &family);
     prepare(&mut noisy)?;
     noisy.check_result()?;
     let reference = Reference::read(files.reference.as_deref(), &noisy)?;
@@ -77,7 +78,7 @@ fn learn_and_clean(
         write_model(path, model).map_err(Failure::work)?;
     }
     let mut settings = vec![
-        ("noise".to_owned(), learning.noise.spec()),
+        ("noise".to_owned(), family.spec()),
         ("quality".to_owned(), learning.quality.to_string()),
         ("seed".to_owned(), learning.seed.seed.to_string()),
     ];

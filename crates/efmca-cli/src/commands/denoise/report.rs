@@ -32,7 +32,7 @@ pub(super) struct Reference {
 
 impl Reference {
     /// Reads the truth and finds out whether the image can be compared with it. If the noisy file says by what it was
-    /// divided (`efmca corrupt --peak`), so is the truth.
+    /// divided and what was added (`efmca corrupt --peak --offset`), so it is with the truth.
     pub(super) fn read(path: Option<&Path>, noisy: &Noisy<'_>) -> Result<Option<Self>, Failure> {
         let Some(path) = path else { return Ok(None) };
         let file = read(path, &ReadOptions::default()).map_err(Failure::input)?;
@@ -47,8 +47,9 @@ impl Reference {
                 size(noisy.values.dim())
             )));
         }
-        let scale = noisy.file.metadata.note("peak-scale").and_then(|note| note.parse::<f64>().ok()).unwrap_or(1.0);
-        let truth = file.values.mapv(|value| value / scale);
+        let note = |name: &str| noisy.file.metadata.note(name).and_then(|note| note.parse::<f64>().ok());
+        let (scale, offset) = (note("peak-scale").unwrap_or(1.0), note("mean-offset").unwrap_or(0.0));
+        let truth = file.values.mapv(|value| value / scale + offset);
         let peak = truth.iter().copied().filter(|value| !value.is_nan()).fold(0.0, f64::max);
         if !(peak > 0.0 && peak.is_finite()) {
             return Err(Failure::input(format!(

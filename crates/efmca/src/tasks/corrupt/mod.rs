@@ -33,6 +33,8 @@ pub struct Corruption {
     peak: Option<f64>,
     sd: Option<f64>,
     floor: Option<f64>,
+    #[serde(default)]
+    offset: Option<f64>,
     seed: u64,
 }
 
@@ -44,12 +46,12 @@ pub struct Corrupted {
     pub noisy: Array4<f64>,
     /// The mean of every value.
     pub means: Array4<f64>,
-    /// The factor from means (and estimates of them) back to the unit of the clean image: its largest value divided by the
-    /// peak, and 1 without a peak.
+    /// The factor from means (and estimates of them), less the offset, back to the unit of the clean image: its largest value
+    /// divided by the peak, and 1 without a peak.
     pub scale: f64,
     /// How many means were below the floor and were raised to it.
     pub raised: usize,
-    /// The largest mean, which is the peak if one was given; NaN if every pixel is missing.
+    /// The largest mean, which is the peak if one was given and no offset; NaN if every pixel is missing.
     pub largest_mean: f64,
     /// The PSNR of the noisy image against the means, with the largest mean as peak; none if that is not positive.
     pub psnr: Option<f64>,
@@ -62,7 +64,7 @@ impl Corruption {
     /// `log-normal`, `inverse-gaussian`) need [`Corruption::sd`], too, or a fixed parameter (`gaussian:var=25`,
     /// `gamma:k=4`).
     pub fn new(family: impl Into<FamilySpec>) -> Corruption {
-        Corruption { family: family.into(), peak: None, sd: None, floor: None, seed: 0 }
+        Corruption { family: family.into(), peak: None, sd: None, floor: None, offset: None, seed: 0 }
     }
 
     /// Scales the image so that its largest value becomes `peak`: mean = value / largest value · peak.
@@ -83,6 +85,13 @@ impl Corruption {
     #[must_use]
     pub fn floor(mut self, floor: f64) -> Corruption {
         self.floor = Some(floor);
+        self
+    }
+
+    /// Adds `offset` to every mean, after scaling: what a camera reads without light.
+    #[must_use]
+    pub fn offset(mut self, offset: f64) -> Corruption {
+        self.offset = Some(offset);
         self
     }
 
@@ -119,6 +128,7 @@ impl Corruption {
         let family = self.family.resolve()?;
         let members = Members::new(&*family, self.sd)?;
         let (mut means, scale) = self.means(clean)?;
+        means += self.offset.unwrap_or(0.0);
         let raised = self.raise(&mut means);
         let noisy = self.draw(&family, &members, &means)?;
         let largest_mean = means.iter().copied().fold(f64::NAN, f64::max);
@@ -132,8 +142,10 @@ impl Corruption {
                 return Err(Error::setting(name, value, "it must be a positive number"));
             }
         }
-        if let Some(floor) = self.floor.filter(|floor| !floor.is_finite()) {
-            return Err(Error::setting("floor", floor, "it must be a finite number"));
+        for (name, value) in [("floor", self.floor), ("offset", self.offset)] {
+            if let Some(value) = value.filter(|value| !value.is_finite()) {
+                return Err(Error::setting(name, value, "it must be a finite number"));
+            }
         }
         Ok(())
     }

@@ -179,7 +179,7 @@ proptest::proptest! {
             let [peak, sd, floor] = settings;
             let family = family(spec).unwrap();
             for sd in [None, sd] {
-                let corruption = Corruption { family: (&family).into(), peak, sd, floor, seed };
+                let corruption = Corruption { family: (&family).into(), peak, sd, floor, offset: None, seed };
                 if let Ok(result) = corruption.run(clean.view()) {
                     let possible = |y: &f64| y.is_nan() || family.support().contains(*y);
                     proptest::prop_assert!(result.noisy.iter().all(possible), "{spec}: {}", result.noisy);
