@@ -1,10 +1,10 @@
 //! `efmca apply`: a clean image with a model that was learned before.
 
-use efmca::Error;
 use efmca::tasks::denoise::PatchDenoiser;
+use efmca::{Error, Model};
 use efmca_io::read_model_file;
 
-use super::args::ApplyArgs;
+use super::args::{ApplyArgs, FileArgs};
 use super::noisy::Noisy;
 use super::report::{Page, Reference};
 use super::results::Results;
@@ -13,7 +13,7 @@ use crate::progress::Watch;
 
 /// Cleans an image with a model.
 pub(crate) fn apply(args: &ApplyArgs) -> Result<(), Failure> {
-    let files = &args.files;
+    let files = &args.files.of(&args.input, &args.output);
     files.work.set_threads()?;
     files.check_outputs(None, &[Some(&args.model)])?;
     let file = read_model_file(&args.model).map_err(Failure::input)?;
@@ -24,30 +24,42 @@ pub(crate) fn apply(args: &ApplyArgs) -> Result<(), Failure> {
             args.model.display()
         )));
     }
-    let model = file.model;
+    let watch = Watch::without_steps(files.work.log_format);
+    clean_with(&file.model, &args.model.display().to_string(), args.patch, files, &watch, |_| Ok(()))
+}
+
+/// Cleans an image with a model, which has a name and patches of this size (squares without it).
+pub(super) fn clean_with(
+    model: &Model,
+    name: &str,
+    patch: Option<(usize, usize)>,
+    files: &FileArgs,
+    watch: &Watch,
+    prepare: impl FnOnce(&mut Noisy<'_>) -> Result<(), Failure>,
+) -> Result<(), Failure> {
     let image = Noisy::read(files)?;
-    let denoiser = match args.patch {
-        Some(patch) => PatchDenoiser::for_model_of(&model, patch),
-        None => PatchDenoiser::for_model(&model, image.values.dim().3),
+    let denoiser = match patch {
+        Some(patch) => PatchDenoiser::for_model_of(model, patch),
+        None => PatchDenoiser::for_model(model, image.values.dim().3),
     };
     let denoiser = denoiser.map_err(|error| {
         let hint =
             if matches!(error, Error::Shape { .. }) { "; give their size with --patch ROWSxCOLUMNS" } else { "" };
-        Failure::input(format!("{}: {error}{hint}", args.model.display()))
+        Failure::input(format!("{name}: {error}{hint}"))
     })?;
     let family = denoiser.family.resolve().map_err(Failure::input)?;
-    let noisy = Noisy::new(files, image, &family);
+    let mut noisy = Noisy::new(files, image, &family);
+    prepare(&mut noisy)?;
     noisy.check_result()?;
     let reference = Reference::read(files.reference.as_deref(), &noisy)?;
 
-    let watch = Watch::without_steps(files.work.log_format);
-    let estimate = denoiser.apply(noisy.values.view(), &model).map_err(|error| noisy.origin().describe(&error))?;
+    let estimate = denoiser.apply(noisy.values.view(), model).map_err(|error| noisy.origin().describe(&error))?;
     let (rows, columns) = denoiser.patch;
     let settings = vec![
         ("noise".to_owned(), family.spec()),
-        ("model".to_owned(), format!("{} ({} causes of {rows} x {columns} pixels)", args.model.display(), model.h())),
+        ("model".to_owned(), format!("{name} ({} causes of {rows} x {columns} pixels)", model.h())),
     ];
-    let page = Page { settings, member: None, model: Some(&model), patch: denoiser.patch };
+    let page = Page { settings, member: None, model: Some(model), patch: denoiser.patch };
     Results { files, noisy: &noisy, reference: reference.as_ref(), page, family: &family, interrupted: false }
-        .write(&estimate, &watch)
+        .write(&estimate, watch)
 }

@@ -9,6 +9,7 @@ use efmca::tasks::denoise::{Denoiser, Quality};
 use efmca_io::image_file::SampleType;
 use efmca_io::read_camera;
 
+use super::places::PlaceArgs;
 use crate::args::common::{ImageArgs, OutputArgs, SeedArgs, WorkArgs, causes, noise, one_of, patch_size};
 use crate::errors::refused;
 use crate::failure::Failure;
@@ -18,6 +19,8 @@ use crate::outputs::{self, Output};
 #[derive(Debug, clap::Args)]
 pub(crate) struct DenoiseArgs {
     #[command(flatten)]
+    pub(super) places: PlaceArgs,
+    #[command(flatten)]
     pub(super) files: FileArgs,
     #[command(flatten)]
     pub(super) learning: LearningArgs,
@@ -26,6 +29,8 @@ pub(crate) struct DenoiseArgs {
 /// The options of `efmca inpaint`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct InpaintArgs {
+    #[command(flatten)]
+    pub(super) places: PlaceArgs,
     #[command(flatten)]
     pub(super) files: FileArgs,
     #[command(flatten)]
@@ -41,6 +46,12 @@ pub(crate) struct ApplyArgs {
     /// A model written by `--save-model`.
     #[arg(value_name = "MODEL")]
     pub(super) model: PathBuf,
+    /// The noisy image: PNG, TIFF, NPY, NPZ (file.npz:name) or FITS; grey, colour, or a stack of pages.
+    #[arg(value_name = "INPUT")]
+    pub(super) input: PathBuf,
+    /// The clean image; its ending gives the format.
+    #[arg(long, short, value_name = "OUTPUT")]
+    pub(super) output: PathBuf,
     #[command(flatten)]
     pub(super) files: FileArgs,
     /// Rows and columns of a patch, if it is not square.
@@ -49,13 +60,13 @@ pub(crate) struct ApplyArgs {
 }
 
 /// Files and units.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 pub(crate) struct FileArgs {
-    /// The noisy image: PNG, TIFF, NPY, NPZ (file.npz:name) or FITS; grey, colour, or a stack of pages.
-    #[arg(value_name = "INPUT")]
+    /// The noisy image. Commands take one or several, so that they say which: [`FileArgs::of`].
+    #[arg(skip)]
     pub(super) input: PathBuf,
-    /// The clean image; its ending gives the format.
-    #[arg(long, short, value_name = "OUTPUT")]
+    /// The clean image.
+    #[arg(skip)]
     pub(super) output: PathBuf,
     /// Camera units per count: counts are (value - OFFSET) / GAIN. The result is in camera units again.
     #[arg(long, value_name = "GAIN", value_parser = gain)]
@@ -81,6 +92,11 @@ pub(crate) struct FileArgs {
 }
 
 impl FileArgs {
+    /// The same for this image and this result.
+    pub(super) fn of(&self, input: &Path, output: &Path) -> FileArgs {
+        FileArgs { input: input.to_path_buf(), output: output.to_path_buf(), ..self.clone() }
+    }
+
     /// Finds out before the work whether its results can be written.
     pub(super) fn check_outputs(&self, model: Option<&Path>, inputs: &[Option<&Path>]) -> Result<(), Failure> {
         let results = [
