@@ -20,7 +20,7 @@ fn with<'a>(first: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
 /// Counts in stripes; every number gives another image.
 fn counts(number: usize) -> Array4<f64> {
     Array4::from_shape_fn((1, 20, 18, 1), |(_, y, x, _)| {
-        let stripe = if (x + number) / 4 % 2 == 0 { 9 } else { 2 };
+        let stripe = if ((x + number) / 4).is_multiple_of(2) { 9 } else { 2 };
         (stripe + (y * 7 + x * 5 + y * x + number * 3) % 4) as f64
     })
 }
@@ -90,7 +90,10 @@ fn what_fails_does_not_end_the_others() {
     save(path, "in/c.tif", &counts(1).mapv(|value| value - 5.0));
     let output = efmca(path, &with(&["denoise", "in", "--out-dir", "clean"], &[]));
     assert_eq!(output.status.code(), Some(1));
-    assert_eq!(last_line(&text(&output.stdout)), "cleaned 2 of 4 files; 2 failed");
+    let shown = text(&output.stdout);
+    assert_eq!(last_line(&shown), "cleaned 2 of 4 files; 2 failed");
+    // it is said when it happens, too
+    assert!(shown.contains("file 2 of 4: in/broken.png\nfailed: "), "{shown}");
     assert_eq!(names(&path.join("clean")), ["a.tif", "d.tif"]);
     let message = text(&output.stderr);
     let lines: Vec<&str> = message.lines().collect();
@@ -177,7 +180,7 @@ fn a_model_does_not_fit_every_image() {
 fn missing_pixels_of_many_images_are_filled_in() {
     let folder = folder_with(&["a.tif", "b.tif"]);
     let path = folder.path();
-    let mask = Array4::from_shape_fn((1, 20, 18, 1), |(_, y, x, _)| f64::from(u8::from((y * 5 + x) % 7 == 0)));
+    let mask = Array4::from_shape_fn((1, 20, 18, 1), |(_, y, x, _)| f64::from(u8::from((y * 5 + x).is_multiple_of(7))));
     save(path, "mask.png", &mask);
     for more in [&["--mask", "mask.png"][..], &["--mask", "mask.png", "--one-model", "--force"]] {
         succeeds(path, &with(&["inpaint", "in", "--out-dir", "clean"], more));
@@ -185,6 +188,10 @@ fn missing_pixels_of_many_images_are_filled_in() {
     }
     succeeds(path, &with(&["inpaint", "in/a.tif", "-o", "a.tif"], &["--mask", "mask.png"]));
     assert_eq!(bytes(path, "clean/a.tif"), bytes(path, "a.tif"));
+    // a reason that does not name the file
+    let output = efmca(path, &with(&["inpaint", "in", "--out-dir", "none"], &[]));
+    assert!(text(&output.stderr).contains("\n  in/b.tif: no pixel is missing"), "{}", text(&output.stderr));
+    assert!(!path.join("none").exists());
 }
 
 #[test]
@@ -210,7 +217,7 @@ fn what_makes_no_sense_is_refused_before_the_work() {
     std::fs::write(path.join("empty/notes.txt"), "x").unwrap();
     std::fs::create_dir(path.join("twin")).unwrap();
     save(path, "twin/a.tif", &counts(7));
-    refuse(&["empty", "--out-dir", "x"], &[], "empty: there is no image in this folder (1 other files");
+    refuse(&["empty", "--out-dir", "x"], &[], "empty: there is no image in this folder (other files: 1;");
     refuse(&["in"], &[], "give a place for the result: --output FILE for one image, or --out-dir DIR");
     refuse(&["in", "-o", "x.tif"], &[], "in is a folder; to clean all images in it, give --out-dir DIR");
     refuse(&["in/a.tif", "in/b.tif", "-o", "x.tif"], &[], "there are 2 inputs, and --output is for one");

@@ -87,7 +87,7 @@ impl Many<'_> {
                 Err(Failure::OutputClosed) => return Err(Failure::OutputClosed),
                 // nothing is wrong with an image that there was no time for
                 Err(failure) if watch.stopped() => watch.warn(&failure.to_string()),
-                Err(failure) => tally.fail(item, &failure, &watch),
+                Err(failure) => tally.fail(item, &failure, &watch)?,
             }
         }
         self.conclude(&tally, batch, &pending, &watch)
@@ -217,11 +217,14 @@ impl SharedModel {
 }
 
 impl Tally {
-    fn fail(&mut self, item: &Item, failure: &Failure, watch: &Watch) {
+    /// Says what is wrong with a file, and keeps it for the end: a long run scrolls away.
+    fn fail(&mut self, item: &Item, failure: &Failure, watch: &Watch) -> Result<(), Failure> {
         let (path, reason) = (item.input.display().to_string(), failure.to_string());
         watch.event("failed", &[("path", path.as_str().into()), ("reason", reason.as_str().into())]);
-        // most reasons begin with the file
+        Screen::new().say(&format!("failed: {reason}"))?;
+        // most reasons name the file
         self.failed.push(if reason.contains(&path) { reason } else { format!("{path}: {reason}") });
+        Ok(())
     }
 }
 

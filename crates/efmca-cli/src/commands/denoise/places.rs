@@ -143,7 +143,7 @@ fn images_in(folder: &Path) -> Result<(Vec<PathBuf>, usize), Failure> {
     }
     if images.is_empty() {
         return Err(Failure::input(format!(
-            "{}: there is no image in this folder ({others} other files; folders in it are not searched); images end in \
+            "{}: there is no image in this folder (other files: {others}; folders in it are not searched); images end in \
              .png, .tif, .npy, .npz or .fits",
             folder.display()
         )));
