@@ -65,7 +65,7 @@ pub(crate) fn check_folder<const N: usize>(folder: &Path, names: [&str; N]) -> R
 }
 
 /// The file that a path leads to, however it is written.
-fn place(path: &Path) -> PathBuf {
+pub(crate) fn place(path: &Path) -> PathBuf {
     let file = file_of(path);
     if let Ok(found) = file.canonicalize() {
         return found;

@@ -22,6 +22,8 @@ pub(crate) struct Watch {
     /// Trainings that were done when one was last told about.
     told: usize,
     stop: Arc<AtomicBool>,
+    /// What stands before every message: the file, if there are several.
+    label: String,
 }
 
 /// The steps of the work at hand and the time that they take. Work such as comparing families and then training has
@@ -61,7 +63,8 @@ impl Watch {
     /// For work without steps, which Ctrl-C ends at once.
     pub(crate) fn without_steps(format: LogFormat) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
-        Self { bar: None, json: format == LogFormat::Json, started: Instant::now(), pace: Pace::new(), told: 0, stop }
+        let (json, started) = (format == LogFormat::Json, Instant::now());
+        Self { bar: None, json, started, pace: Pace::new(), told: 0, stop, label: String::new() }
     }
 
     /// From now on Ctrl-C ends the work after the step that is running; a second one ends the program.
@@ -75,11 +78,15 @@ impl Watch {
             }
             let _ = writeln!(stderr(), "\nstopping after this step; press Ctrl-C again to stop at once");
         });
-        let bar = (format == LogFormat::Text && stderr().is_terminal()).then(|| {
-            let style = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len}, {eta} left");
-            ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
-        });
+        let bar = (format == LogFormat::Text && stderr().is_terminal()).then(new_bar);
         Self { bar, ..watch }
+    }
+
+    /// The same for one of several files: it has a bar of its own, and Ctrl-C ends them all.
+    pub(crate) fn for_file(&self, name: &str) -> Self {
+        let (bar, stop) = (self.bar.as_ref().map(|_| new_bar()), Arc::clone(&self.stop));
+        let label = format!("{name}, ");
+        Self { bar, json: self.json, started: Instant::now(), pace: Pace::new(), told: 0, stop, label }
     }
 
     /// Whether the user asked to stop.
@@ -125,7 +132,7 @@ impl Watch {
         let anew = self.pace.see(done);
         if let Some(bar) = &self.bar {
             bar.set_length(total as u64);
-            bar.set_message(message.to_owned());
+            bar.set_message(format!("{}{message}", self.label));
             bar.set_position(done as u64);
             if anew {
                 bar.reset_eta();
@@ -173,6 +180,11 @@ impl Watch {
             bar.finish_and_clear();
         }
     }
+}
+
+fn new_bar() -> ProgressBar {
+    let style = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len}, {eta} left");
+    ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }
 
 /// A training in a few words, with the name of its stage if there are several.

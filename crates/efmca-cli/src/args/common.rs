@@ -17,7 +17,7 @@ use crate::failure::Failure;
 const MOST_THREADS: usize = 4096;
 
 /// How to work.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 pub(crate) struct WorkArgs {
     /// Number of threads; all processors without it. The result is the same for any number.
     #[arg(long, value_name = "N", value_parser = threads)]
@@ -53,7 +53,7 @@ pub(crate) struct SeedArgs {
 }
 
 /// Whether results replace files.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 pub(crate) struct ForceArgs {
     /// Replaces files that exist already.
     #[arg(long)]
@@ -61,7 +61,7 @@ pub(crate) struct ForceArgs {
 }
 
 /// The results of a command that writes a report.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 pub(crate) struct OutputArgs {
     /// Writes a page with settings, results and pictures.
     #[arg(long, value_name = "FILE.html")]
@@ -71,7 +71,7 @@ pub(crate) struct OutputArgs {
 }
 
 /// How an image is read.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 pub(crate) struct ImageArgs {
     /// Pixels with this value are missing.
     #[arg(long, value_name = "VALUE", allow_negative_numbers = true)]

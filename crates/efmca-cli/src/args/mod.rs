@@ -37,6 +37,8 @@ const EXAMPLES: &str = "Examples:
                                  make a noisy image to test with: 2 photons where it is brightest
   efmca denoise noisy.tif -o clean.tif --noise poisson --report clean.html
                                  clean an image, learning from the noisy image alone
+  efmca denoise photos --out-dir clean --noise poisson
+                                 clean all images of a folder
   efmca calibrate scene.tif -o camera.json
                                  find the gain, offset and read noise of the camera, for denoise --camera
   efmca inpaint holes.tif -o full.tif --noise poisson --mask holes.png

@@ -1,10 +1,11 @@
 //! `efmca apply`: a clean image with a model that was learned before.
 
-use efmca::Error;
 use efmca::tasks::denoise::PatchDenoiser;
+use efmca::{Error, Model};
+use efmca_io::image_file::ImageFile;
 use efmca_io::{ModelFile, read_model_file};
 
-use super::args::ApplyArgs;
+use super::args::{ApplyArgs, FileArgs};
 use super::noisy::Noisy;
 use super::report::{Page, Reference};
 use super::results::Results;
@@ -15,7 +16,7 @@ use crate::progress::Watch;
 
 /// Cleans an image with a model.
 pub(crate) fn apply(args: &ApplyArgs) -> Result<(), Failure> {
-    let files = &args.files;
+    let files = &args.files.of(&args.input, &args.output);
     files.work.set_threads()?;
     files.check_outputs(None, &[Some(&args.model)])?;
     let file = read_model_file(&args.model).map_err(Failure::input)?;
@@ -26,14 +27,26 @@ pub(crate) fn apply(args: &ApplyArgs) -> Result<(), Failure> {
             args.model.display()
         )));
     }
+    let watch = Watch::without_steps(files.work.log_format);
     let image = Noisy::read(files)?;
     let patch = patch(&file, args, image.values.dim().3)?;
-    let model = file.model;
+    clean_with(&file.model, &args.model.display().to_string(), patch, (files, image), &watch, |_| Ok(()))
+}
+
+/// Cleans an image with a model, which has a name and patches of this size (squares without it).
+pub(super) fn clean_with(
+    model: &Model,
+    name: &str,
+    patch: Option<PatchSize>,
+    (files, image): (&FileArgs, ImageFile),
+    watch: &Watch,
+    prepare: impl FnOnce(&mut Noisy<'_>) -> Result<(), Failure>,
+) -> Result<(), Failure> {
     let denoiser = match patch {
         Some(PatchSize { rows, columns, pages }) => {
-            PatchDenoiser::for_model_of(&model, (rows, columns)).map(|denoiser| denoiser.depth(pages))
+            PatchDenoiser::for_model_of(model, (rows, columns)).map(|denoiser| denoiser.depth(pages))
         }
-        None => PatchDenoiser::for_model(&model, image.values.dim().3),
+        None => PatchDenoiser::for_model(model, image.values.dim().3),
     };
     let denoiser = denoiser.map_err(|error| {
         let hint = if matches!(error, Error::Shape { .. }) {
@@ -41,23 +54,23 @@ pub(crate) fn apply(args: &ApplyArgs) -> Result<(), Failure> {
         } else {
             ""
         };
-        Failure::input(format!("{}: {error}{hint}", args.model.display()))
+        Failure::input(format!("{name}: {error}{hint}"))
     })?;
     let family = denoiser.family.resolve().map_err(Failure::input)?;
-    let noisy = Noisy::new(files, image, &family);
+    let mut noisy = Noisy::new(files, image, &family);
+    prepare(&mut noisy)?;
     noisy.check_result()?;
     let reference = Reference::read(files.reference.as_deref(), &noisy)?;
 
-    let watch = Watch::without_steps(files.work.log_format);
-    let estimate = denoiser.apply(noisy.values.view(), &model).map_err(|error| noisy.origin().describe(&error))?;
+    let estimate = denoiser.apply(noisy.values.view(), model).map_err(|error| noisy.origin().describe(&error))?;
     let size = size_of(&denoiser);
     let settings = vec![
         ("noise".to_owned(), family.spec()),
-        ("model".to_owned(), format!("{} ({} causes of {size})", args.model.display(), model.h())),
+        ("model".to_owned(), format!("{name} ({} causes of {size})", model.h())),
     ];
-    let page = Page { settings, member: None, model: Some(&model), patch: size };
+    let page = Page { settings, member: None, model: Some(model), patch: size };
     Results { files, noisy: &noisy, reference: reference.as_ref(), page, family: &family, interrupted: false }
-        .write(&estimate, &watch)
+        .write(&estimate, watch)
 }
 
 /// The size of a patch that the model says, or else the one that was given.

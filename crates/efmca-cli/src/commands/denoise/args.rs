@@ -10,6 +10,7 @@ use efmca_io::image_file::SampleType;
 use efmca_io::read_camera;
 
 use super::noise::{NoiseArg, noise_or_auto};
+use super::places::PlaceArgs;
 use crate::args::common::{ImageArgs, OutputArgs, PatchSize, SeedArgs, WorkArgs, causes, one_of, patch_over_pages};
 use crate::errors::refused;
 use crate::failure::Failure;
@@ -19,6 +20,8 @@ use crate::outputs::{self, Output};
 #[derive(Debug, clap::Args)]
 pub(crate) struct DenoiseArgs {
     #[command(flatten)]
+    pub(super) places: PlaceArgs,
+    #[command(flatten)]
     pub(super) files: FileArgs,
     #[command(flatten)]
     pub(super) learning: LearningArgs,
@@ -27,6 +30,8 @@ pub(crate) struct DenoiseArgs {
 /// The options of `efmca inpaint`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct InpaintArgs {
+    #[command(flatten)]
+    pub(super) places: PlaceArgs,
     #[command(flatten)]
     pub(super) files: FileArgs,
     #[command(flatten)]
@@ -42,6 +47,12 @@ pub(crate) struct ApplyArgs {
     /// A model written by `--save-model`.
     #[arg(value_name = "MODEL")]
     pub(super) model: PathBuf,
+    /// The noisy image: PNG, TIFF, NPY, NPZ (file.npz:name) or FITS; grey, colour, or a stack of pages.
+    #[arg(value_name = "INPUT")]
+    pub(super) input: PathBuf,
+    /// The clean image; its ending gives the format.
+    #[arg(long, short, value_name = "OUTPUT")]
+    pub(super) output: PathBuf,
     #[command(flatten)]
     pub(super) files: FileArgs,
     /// Rows and columns of a patch, and its pages if it has several, if the model does not say them and they are not square.
@@ -50,13 +61,13 @@ pub(crate) struct ApplyArgs {
 }
 
 /// Files and units.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 pub(crate) struct FileArgs {
-    /// The noisy image: PNG, TIFF, NPY, NPZ (file.npz:name) or FITS; grey, colour, or a stack of pages.
-    #[arg(value_name = "INPUT")]
+    /// The noisy image. Commands take one or several, so that they say which: [`FileArgs::of`].
+    #[arg(skip)]
     pub(super) input: PathBuf,
-    /// The clean image; its ending gives the format.
-    #[arg(long, short, value_name = "OUTPUT")]
+    /// The clean image.
+    #[arg(skip)]
     pub(super) output: PathBuf,
     /// Camera units per count: counts are (value - OFFSET) / GAIN. The result is in camera units again.
     #[arg(long, value_name = "GAIN", value_parser = gain)]
@@ -82,6 +93,11 @@ pub(crate) struct FileArgs {
 }
 
 impl FileArgs {
+    /// The same for this image and this result.
+    pub(super) fn of(&self, input: &Path, output: &Path) -> FileArgs {
+        FileArgs { input: input.to_path_buf(), output: output.to_path_buf(), ..self.clone() }
+    }
+
     /// Finds out before the work whether its results can be written.
     pub(super) fn check_outputs(&self, model: Option<&Path>, inputs: &[Option<&Path>]) -> Result<(), Failure> {
         let results = [
@@ -149,7 +165,7 @@ impl LearningArgs {
     pub(super) fn denoiser(&self, noise: &SharedFamily) -> Result<Denoiser, Failure> {
         let causes = self.causes.unwrap_or_default();
         let mut denoiser = Denoiser::new(noise).quality(self.quality).causes(causes).seed(self.seed.seed);
-        denoiser = denoiser.keep_model(self.save_model.is_some()).similar_patches(!self.causes_only);
+        denoiser = denoiser.similar_patches(!self.causes_only);
         if let Some(PatchSize { rows, columns, pages }) = self.patch {
             denoiser = denoiser.patch(rows, columns).depth(pages);
         }

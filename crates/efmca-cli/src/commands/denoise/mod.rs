@@ -2,8 +2,10 @@
 
 mod apply;
 mod args;
+mod many;
 mod noise;
 mod noisy;
+mod places;
 mod report;
 mod residual;
 mod results;
@@ -12,7 +14,7 @@ use std::path::Path;
 
 use efmca::Causes;
 use efmca::em::Progress;
-use efmca::tasks::denoise::{Member, PatchDenoiser};
+use efmca::tasks::denoise::{Denoised, Member, PatchDenoiser};
 use efmca_io::{ModelFile, write_model_file};
 
 use crate::args::common::PatchSize;
@@ -21,21 +23,56 @@ use crate::progress::Watch;
 pub(crate) use apply::apply;
 pub(crate) use args::{ApplyArgs, DenoiseArgs, InpaintArgs};
 use args::{FileArgs, LearningArgs};
+use many::Many;
 use noisy::Noisy;
+use places::{PlaceArgs, Places};
 use report::{Page, Reference};
 use results::Results;
 
 /// Cleans an image.
 pub(crate) fn denoise(args: &DenoiseArgs) -> Result<(), Failure> {
-    args.files.check_outputs(args.learning.save_model.as_deref(), &[args.learning.camera.as_deref()])?;
-    learn_and_clean(&args.files, &args.learning, |_| Ok(()))
+    clean(&args.places, &args.files, &args.learning, None, &|_| Ok(()))
 }
 
 /// Cleans an image with missing pixels.
 pub(crate) fn inpaint(args: &InpaintArgs) -> Result<(), Failure> {
     let mask = args.mask.as_deref();
-    args.files.check_outputs(args.learning.save_model.as_deref(), &[mask, args.learning.camera.as_deref()])?;
-    learn_and_clean(&args.files, &args.learning, |noisy| cover(noisy, mask))
+    clean(&args.places, &args.files, &args.learning, mask, &|noisy| cover(noisy, mask))
+}
+
+/// A change of an image before it is cleaned.
+type Prepare<'a> = &'a dyn Fn(&mut Noisy<'_>) -> Result<(), Failure>;
+
+/// Cleans one image or many.
+fn clean(
+    places: &PlaceArgs,
+    files: &FileArgs,
+    learning: &LearningArgs,
+    mask: Option<&Path>,
+    prepare: Prepare<'_>,
+) -> Result<(), Failure> {
+    let read = [mask, learning.camera.as_deref(), places.learn_from()];
+    match places.resolve()? {
+        Places::One { input, output } => {
+            let files = files.of(input, output);
+            files.check_outputs(learning.save_model.as_deref(), &read)?;
+            files.work.set_threads()?;
+            let watch = || Watch::new(files.work.log_format);
+            learn_and_clean(&files, learning, After::Write, watch, prepare).map(drop)
+        }
+        Places::Many(batch) => Many { files, learning, prepare }.run(&batch, &read),
+    }
+}
+
+/// What is done with a clean image.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum After {
+    /// It is written, with all else that was asked for.
+    Write,
+    /// The same, and the model is for other images as well.
+    WriteAndKeep,
+    /// Nothing: the model was wanted.
+    Nothing,
 }
 
 /// Marks the missing pixels, of which there must be one.
@@ -53,21 +90,23 @@ fn cover(noisy: &mut Noisy<'_>, mask: Option<&Path>) -> Result<(), Failure> {
 fn learn_and_clean(
     files: &FileArgs,
     learning: &LearningArgs,
-    prepare: impl FnOnce(&mut Noisy<'_>) -> Result<(), Failure>,
-) -> Result<(), Failure> {
+    after: After,
+    watch: impl FnOnce() -> Watch,
+    prepare: Prepare<'_>,
+) -> Result<Denoised, Failure> {
     let noise = learning.noise()?;
     let for_reading = noise.for_reading(files)?;
     // settings are checked before any file is read, whatever the noise will be
     learning.denoiser(&for_reading)?;
-    files.work.set_threads()?;
     let mut noisy = Noisy::new(files, Noisy::read(files)?, &for_reading);
     prepare(&mut noisy)?;
     noisy.check_result()?;
     let reference = Reference::read(files.reference.as_deref(), &noisy)?;
 
-    let mut watch = Watch::new(files.work.log_format);
+    let mut watch = watch();
     let noise = noise.resolve(&noisy, learning.seed.seed, &mut watch)?;
-    let denoiser = learning.denoiser(&noise.family)?;
+    let keep = learning.save_model.is_some() || after != After::Write;
+    let denoiser = learning.denoiser(&noise.family)?.keep_model(keep);
     let mut told = learning.causes != Some(Causes::Auto);
     let mut observer = |progress: &Progress<'_>| {
         if let Some(training) = progress.training.filter(|_| !told) {
@@ -79,6 +118,9 @@ fn learn_and_clean(
     let denoised = denoiser.run_observed(noisy.values.view(), &mut observer);
     watch.finish();
     let denoised = denoised.map_err(|error| noisy.origin().describe(&error))?;
+    if after == After::Nothing {
+        return Ok(denoised);
+    }
     let first = denoised.members.first();
     if let (Some(path), Some(member)) = (&learning.save_model, denoised.kept()) {
         let size = size_of(&member.settings);
@@ -106,7 +148,8 @@ fn learn_and_clean(
     };
     let (family, interrupted) = (&noise.family, denoised.interrupted);
     Results { files, noisy: &noisy, reference: reference.as_ref(), page, family, interrupted }
-        .write(&denoised.estimate, &watch)
+        .write(&denoised.estimate, &watch)?;
+    Ok(denoised)
 }
 
 /// A model in a line of the report.
