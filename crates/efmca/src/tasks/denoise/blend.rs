@@ -12,15 +12,22 @@ const AROUND: f64 = 6.0;
 /// the noise.
 const EVEN: f64 = 32.0;
 
+/// Two estimates in one.
+pub(super) struct Blend {
+    pub(super) estimate: Estimate,
+    /// Its covariance with the noise of each pixel.
+    pub(super) covariance: Array4<f64>,
+}
+
 impl Estimate {
     /// Puts this estimate and another one together. Around a pixel, the share $\alpha$ of this one minimises Stein's estimate of the
     /// risk of $\alpha a + (1 - \alpha) b$,
     /// $$ \sum_{\text{around}} \frac{(y - b - \alpha (a - b))^2 + 2 \alpha (c_a - c_b)}{v} + \lambda (\alpha - \tfrac12)^2 , $$
     /// where $v$ is the variance of the noise, and $c$ the covariance of an estimate with it; here the square of its deviation.
-    pub(super) fn blended_with(&self, other: &Estimate, noisy: ArrayView4<'_, f64>, curve: &NoiseCurve) -> Estimate {
+    pub(super) fn blended_with(&self, other: &Estimate, noisy: ArrayView4<'_, f64>, curve: &NoiseCurve) -> Blend {
         let (pages, rows, columns, channels) = noisy.dim();
         let blur = Blur::new(AROUND);
-        let mut blended = self.clone();
+        let (mut blended, mut covariance) = (self.clone(), Array4::zeros(noisy.dim()));
         let smallest = smallest_variance(self, curve);
         let (mut squares, mut gains) = (vec![0.0; rows * columns], vec![0.0; rows * columns]);
         for (page, channel) in (0..pages).flat_map(|page| (0..channels).map(move |channel| (page, channel))) {
@@ -47,11 +54,13 @@ impl Estimate {
                 let mean = share * a[place] + (1.0 - share) * b[place];
                 let spread = |m: f64, deviation: f64| deviation * deviation + (m - mean).powi(2);
                 let variance = share * spread(a[place], own[place]) + (1.0 - share) * spread(b[place], others[place]);
+                let shared = share * own[place].powi(2) + (1.0 - share) * others[place].powi(2);
                 let place = (page, place[0], place[1], channel);
                 (blended.mean[place], blended.deviation[place]) = (mean, variance.sqrt());
+                covariance[place] = shared;
             }
         }
-        blended
+        Blend { estimate: blended, covariance }
     }
 }
 
@@ -87,13 +96,13 @@ mod tests {
         let curve = NoiseCurve::known(&*poisson, 0.0, 10.0).unwrap();
         let left = flat(|x| if x < 60 { 4.0 } else { 6.0 });
         let right = flat(|x| if x >= 60 { 4.0 } else { 2.5 });
-        let both = left.blended_with(&right, noisy.view(), &curve);
+        let both = left.blended_with(&right, noisy.view(), &curve).estimate;
         let error = |x: usize| (both.mean[[0, 30, x, 0]] - 4.0).abs();
         assert!(error(20) < 0.3 && error(100) < 0.3, "{} {}", error(20), error(100));
         // the deviation has the difference between the two in it, and missing pixels change nothing
         assert!(both.deviation.iter().all(|deviation| *deviation >= 0.01));
         let none = noisy.mapv(|_| f64::NAN);
-        let even = left.blended_with(&right, none.view(), &curve);
+        let even = left.blended_with(&right, none.view(), &curve).estimate;
         assert!((even.mean[[0, 3, 3, 0]] - 3.25).abs() < 1e-12);
         assert_eq!(filled(none.view(), &left.mean), left.mean);
     }

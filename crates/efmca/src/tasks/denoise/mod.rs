@@ -21,6 +21,7 @@ mod causes;
 mod cleaning;
 mod combine;
 mod denoiser;
+mod flatten;
 mod groups;
 mod image;
 mod learning;

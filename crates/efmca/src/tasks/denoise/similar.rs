@@ -78,6 +78,6 @@ impl Denoiser {
             refined.mean.copy_to(by_groups.mean.slice_mut(at));
             refined.covariance.map(f64::sqrt).copy_to(by_groups.deviation.slice_mut(at));
         }
-        Some(by_causes.blended_with(&by_groups, noisy, &curve))
+        Some(by_causes.blended_with(&by_groups, noisy, &curve).flattened(noisy, &curve))
     }
 }
