@@ -7,12 +7,15 @@
 //! | step | file |
 //! | --- | --- |
 //! | 1. Patch size, number of causes and blur that suit the signal and the noise of the image | `suitable.rs` |
-//! | 2. The models of a [`Quality`], and their seeds | `quality.rs`, `plan.rs` |
+//! | 2. The models of a [`Quality`], of pixels and of blocks of pixels, and their seeds | `quality.rs`, `plan.rs`, `blocks.rs` |
 //! | 3. If asked for ([`Causes::Auto`](crate::Causes::Auto)), the number of causes that predicts held-out pixels best | `causes.rs` |
 //! | 4. A start from patches of the blurred image, above a dark background | `start.rs`, `blur.rs` |
 //! | 5. Learning each model by incremental variational EM | `learning.rs` |
 //! | 6. The posterior mean of each patch, averaged where patches overlap | `cleaning.rs`, `strips.rs`, `merge.rs` |
 //! | 7. Each pixel mostly from the models that are best around it | `combine.rs` |
+//! | 8. Groups of similar patches, from coarse to fine | `similar.rs`, `refine.rs`, `groups/`, `plane.rs` |
+//! | 9. The scale on which noise is everywhere alike | `noise_curve.rs`, `stabilise.rs` |
+//! | 10. Causes and groups, each where it has the lower risk; flat places made flat | `blend.rs`, `flatten.rs` |
 
 mod blend;
 mod blocks;
