@@ -51,8 +51,9 @@ fn the_residual_is_judged_in_a_line() {
     // each photon counts three
     let noisy = load(path, "noisy.tif");
     save(path, "units.tif", &(&noisy * 3.0));
-    let shown = denoise(path, "units.tif", "units-out.tif", &[]);
-    let line = shown.lines().find(|line| line.starts_with("warning: ")).unwrap();
+    // groups of similar patches follow noise that is larger than the family says, and leave less of it in the residual
+    let shown = denoise(path, "units.tif", "units-out.tif", &["--causes-only"]);
+    let line = shown.lines().find(|line| line.starts_with("warning: ")).unwrap_or_else(|| panic!("{shown}"));
     assert!(line.contains("times as much as poisson noise") && line.contains("--gain"), "{line}");
     let shown = denoise(path, "units.tif", "units-gain.tif", &["--gain", "3"]);
     assert!(shown.contains("the residual looks like poisson noise\n"), "{shown}");

@@ -8,7 +8,7 @@ use rand_distr::{Distribution, StandardNormal};
 use super::poisson::draw;
 use super::registry::{Entry, FixedParameter};
 use super::solve::decreasing_root;
-use super::{Family, Parameter, Range, SharedFamily, Support};
+use super::{Family, Parameter, Range, Support};
 use crate::error::{Error, Result};
 use crate::special::{HALF_LN_TWO_PI, ln_gamma, log_sum_exp};
 
@@ -120,11 +120,6 @@ impl CameraNoise {
 impl Family for CameraNoise {
     fn spec(&self) -> String {
         format!("camera:gain={},offset={},read={}", self.gain, self.offset, self.read)
-    }
-    fn sum_of(&self, values: usize) -> Option<SharedFamily> {
-        let (n, gain) = (values as f64, self.gain);
-        let spec = format!("camera:gain={gain},offset={},read={}", n * self.offset, n.sqrt() * self.read);
-        super::family(&spec).ok()
     }
     fn l(&self) -> usize {
         1

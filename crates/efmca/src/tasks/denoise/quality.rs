@@ -38,6 +38,8 @@ pub(super) struct Preset {
     pub(super) spacing: usize,
     /// Groups of similar patches.
     pub(super) effort: Effort,
+    /// Whether flat places are made flat: many models have few blotches, and faint structure to lose.
+    pub(super) flattens: bool,
 }
 
 /// The size of a model, in units of the size that suits the image.
@@ -85,9 +87,15 @@ const ALL: [Quality; 3] = [Quality::Fast, Quality::Balanced, Quality::Best];
 impl Quality {
     pub(super) fn preset(self) -> Preset {
         match self {
-            Quality::Fast => Preset { iterations: 7, models: &FAST, spacing: 2, effort: effort(1, 4, &SPARSE) },
-            Quality::Balanced => Preset { iterations: 8, models: &BALANCED, spacing: 1, effort: effort(2, 3, &DENSE) },
-            Quality::Best => Preset { iterations: 12, models: &BEST, spacing: 1, effort: effort(3, 2, &DENSE) },
+            Quality::Fast => {
+                Preset { iterations: 7, models: &FAST, spacing: 2, effort: effort(1, 4, &SPARSE), flattens: true }
+            }
+            Quality::Balanced => {
+                Preset { iterations: 8, models: &BALANCED, spacing: 1, effort: effort(2, 3, &DENSE), flattens: true }
+            }
+            Quality::Best => {
+                Preset { iterations: 12, models: &BEST, spacing: 1, effort: effort(3, 2, &DENSE), flattens: false }
+            }
         }
     }
 

@@ -78,6 +78,7 @@ impl Denoiser {
             refined.mean.copy_to(by_groups.mean.slice_mut(at));
             refined.covariance.map(f64::sqrt).copy_to(by_groups.deviation.slice_mut(at));
         }
-        Some(by_causes.blended_with(&by_groups, noisy, &curve).flattened(noisy, &curve))
+        let blend = by_causes.blended_with(&by_groups, noisy, &curve);
+        Some(if self.quality.preset().flattens { blend.flattened(noisy, &curve) } else { blend.estimate })
     }
 }
