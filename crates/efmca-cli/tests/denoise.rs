@@ -189,7 +189,7 @@ fn after_ctrl_c_the_report_has_the_models_that_ran() {
 fn png_gets_a_stated_scale() {
     let folder = folder_with(1, 1);
     let path = folder.path();
-    succeeds(path, &["corrupt", "clean.tif", "-o", "dim.png", "--noise", "poisson", "--peak", "2"]);
+    succeeds(path, &["corrupt", "clean.tif", "-o", "dim.png", "--noise", "poisson", "--peak", "0.5"]);
     let shown = succeeds(path, &with(&["denoise", "dim.png", "-o", "out.png"], &[]));
     assert!(shown.contains("stored as") && shown.contains("wrote out.png (u"), "{shown}");
     let shown = succeeds(path, &with(&["denoise", "dim.png", "-o", "out.tif"], &[]));

@@ -22,9 +22,8 @@ pub(super) struct Blend {
 impl Estimate {
     /// Puts this estimate and another one together. Around a pixel, the share $\alpha$ of this one minimises Stein's estimate of the
     /// risk of $\alpha a + (1 - \alpha) b$,
-    /// $$ \sum_{\text{around}} \frac{(y - b - \alpha (a - b))^2 + 2 \alpha (c_a - c_b)}{v} + \lambda (\alpha - \alpha_0)^2 , $$
-    /// where $v$ is the variance of the noise, and $c$ the covariance of an estimate with it; here the square of its deviation. The
-    /// usual share $\alpha_0$ is one half, or that of the complete plane where one of the two is clearly better.
+    /// $$ \sum_{\text{around}} \frac{(y - b - \alpha (a - b))^2 + 2 \alpha (c_a - c_b)}{v} + \lambda (\alpha - \tfrac12)^2 , $$
+    /// where $v$ is the variance of the noise, and $c$ the covariance of an estimate with it; here the square of its deviation.
     pub(super) fn blended_with(&self, other: &Estimate, noisy: ArrayView4<'_, f64>, curve: &NoiseCurve) -> Blend {
         let (pages, rows, columns, channels) = noisy.dim();
         let blur = Blur::new(AROUND);
@@ -47,12 +46,11 @@ impl Estimate {
                     (*square, *gain) = (0.0, 0.0);
                 }
             }
-            let usual = usual_share(gains.iter().sum::<f64>() / squares.iter().sum::<f64>());
             blur.page(&mut squares, columns);
             blur.page(&mut gains, columns);
             for (pixel, (square, gain)) in squares.iter().zip(&gains).enumerate() {
                 let place = [pixel / columns, pixel % columns];
-                let share = ((gain + usual * EVEN) / (square + EVEN)).clamp(0.0, 1.0);
+                let share = ((gain + 0.5 * EVEN) / (square + EVEN)).clamp(0.0, 1.0);
                 let mean = share * a[place] + (1.0 - share) * b[place];
                 let spread = |m: f64, deviation: f64| deviation * deviation + (m - mean).powi(2);
                 let variance = share * spread(a[place], own[place]) + (1.0 - share) * spread(b[place], others[place]);
@@ -66,19 +64,8 @@ impl Estimate {
     }
 }
 
-/// The share where the data around a pixel say nothing, from the best share for the complete plane: one half, unless that is near
-/// one of its ends.
-fn usual_share(of_all: f64) -> f64 {
-    match of_all {
-        share if share > 0.75 => (0.5 + 2.0 * (share - 0.75)).min(1.0),
-        share if share < 0.25 => (0.5 - 2.0 * (0.25 - share)).max(0.0),
-        // also if there is nothing to compare
-        _ => 0.5,
-    }
-}
-
 /// The smallest variance of noise to divide by: a fiftieth of the average one.
-fn smallest_variance(estimate: &Estimate, curve: &NoiseCurve) -> f64 {
+pub(super) fn smallest_variance(estimate: &Estimate, curve: &NoiseCurve) -> f64 {
     let sum: f64 = estimate.mean.iter().map(|mean| curve.at(*mean)).filter(|variance| variance.is_finite()).sum();
     (0.02 * sum / estimate.mean.len() as f64).max(f64::MIN_POSITIVE)
 }
@@ -99,15 +86,6 @@ mod tests {
     fn flat(mean: impl Fn(usize) -> f64) -> Estimate {
         let mean = Array4::from_shape_fn((1, 60, 120, 1), |(_, _, x, _)| mean(x));
         Estimate { deviation: mean.mapv(|_| 0.01), mean }
-    }
-
-    #[test]
-    fn the_usual_share_is_one_half_unless_one_is_clearly_better() {
-        for (of_all, usual) in
-            [(0.3, 0.5), (0.7, 0.5), (1.0, 1.0), (1.7, 1.0), (0.0, 0.0), (-3.0, 0.0), (f64::NAN, 0.5)]
-        {
-            assert!((usual_share(of_all) - usual).abs() < 1e-12, "{of_all}");
-        }
     }
 
     #[test]

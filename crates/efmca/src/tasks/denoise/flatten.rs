@@ -3,7 +3,7 @@
 use ndarray::{ArrayView4, s};
 use rayon::prelude::*;
 
-use super::blend::Blend;
+use super::blend::{Blend, smallest_variance};
 use super::blur::Blur;
 use super::merge::Estimate;
 use super::noise_curve::NoiseCurve;
@@ -31,6 +31,7 @@ impl Blend {
         let Blend { mut estimate, covariance } = self;
         let (pages, _, columns, channels) = noisy.dim();
         let blur = Blur::new(AROUND);
+        let smallest = smallest_variance(&estimate, curve);
         for (page, channel) in (0..pages).flat_map(|page| (0..channels).map(move |channel| (page, channel))) {
             let at = s![page, .., .., channel];
             let (mean, covariance) = (Plane::of(estimate.mean.slice(at)), Plane::of(covariance.slice(at)));
@@ -39,7 +40,7 @@ impl Blend {
             let (mut squares, mut gains) = (vec![0.0; mean.values.len()], vec![0.0; mean.values.len()]);
             for (pixel, y) in noisy.iter().enumerate() {
                 let (m, b) = (mean.values[pixel], average.values[pixel]);
-                let v = curve.at(b).max(f64::MIN_POSITIVE);
+                let v = curve.at(b).max(smallest);
                 let (square, gain) =
                     ((m - b).powi(2) / v, ((y - b) * (m - b) - AGAINST * covariance.values[pixel]) / v);
                 if square.is_finite() && gain.is_finite() {
