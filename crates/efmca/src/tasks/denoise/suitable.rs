@@ -10,7 +10,7 @@ const ENDS: f64 = 0.05;
 
 /// Settings that follow from how far the signal stands above the noise: the more noise, the larger patches must be to
 /// see anything, and the fewer causes can be told apart. The constants were fitted to six images with 0.1 to 1 photon a
-/// pixel (`experiments/results/poisson.md`).
+/// pixel (`experiments/results/poisson-fast.md`).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct SuitableSettings {
     /// Rows and columns of a patch.
