@@ -7,7 +7,7 @@ use super::GroupFilter;
 /// Rows and columns of the coefficients that patches are compared by: what is finer is mostly noise.
 const COMPARED: usize = 4;
 /// Patches are indistinguishable below this mean squared difference of coefficients, in units of the variance of the noise. 0.02 to 0.1
-/// are equal to 0.1 dB on photographs other than those of the table; 0 loses up to 0.9 dB (`docs/DENOISING.md`).
+/// are equal to 0.1 dB on photographs other than those of the table; 0 loses up to 1.3 dB (`docs/DENOISING.md`).
 const INDISTINGUISHABLE: f32 = 0.05;
 
 /// Finds the groups of a part of an image.

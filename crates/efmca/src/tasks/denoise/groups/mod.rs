@@ -7,7 +7,7 @@
 //!
 //! Which patches are taken decides everything. Those *most* similar in the pilot are those with the same noise in it, and a stack of
 //! equal noise averages nothing. So patches that the pilot cannot tell apart are drawn at random ([`matching`]): on photographs with
-//! two photons in the brightest pixel that is worth 0.3 to 0.9 dB (`docs/DENOISING.md`).
+//! half a photon to two in the brightest pixel that is worth 0.2 to 1.3 dB (`docs/DENOISING.md`).
 //!
 //! | step | file |
 //! | --- | --- |
