@@ -2,7 +2,7 @@
 
 use efmca::family::registry::entries;
 use efmca::family::{
-    Family, Measure, Parameter, Range, SharedFamily, check, checked_phi, expectation, family, from_conventional,
+    Family, Measure, Noise, Parameter, Range, SharedFamily, check, checked_phi, expectation, family, from_conventional,
 };
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -452,4 +452,46 @@ fn sums_have_the_mean_and_the_variance_of_their_family() {
         }
     }
     assert!(families > 6, "{families}");
+}
+
+#[test]
+fn parts_are_independent_and_have_their_share() {
+    let (mut families, share, n) = (0, 0.7, 20_000);
+    for whole in all_families() {
+        let Some(part) = whole.part(share) else { continue };
+        families += 1;
+        for (p, eta) in naturals(&*whole, true) {
+            let mean = expectation(&*whole, &eta, |y| y);
+            let variance = expectation(&*whole, &eta, |y| (y - mean).powi(2));
+            // a camera's values are sums of parts where there are photons; members below its offset are no camera's
+            let spec = whole.spec();
+            let offset =
+                spec.strip_prefix("camera:").and_then(|fixed| fixed.split(',').nth(1)?.split('=').nth(1)?.parse().ok());
+            if offset.is_some_and(|offset: f64| mean < offset) {
+                continue;
+            }
+            let mut rng = ChaCha8Rng::seed_from_u64(7);
+            let pairs: Vec<(f64, f64)> = (0..n)
+                .map(|_| {
+                    let y = whole.sample(&eta, &mut rng);
+                    let one = part.draw(y, Noise { mean, variance }, &mut rng);
+                    assert!(part.family.support().contains(one), "{} {p:?}: {one} of {y}", whole.spec());
+                    (one, y - one)
+                })
+                .collect();
+            let average = |of: &dyn Fn(&(f64, f64)) -> f64| pairs.iter().map(of).sum::<f64>() / n as f64;
+            let (one, rest) = (average(&|pair| pair.0), average(&|pair| pair.1));
+            let error = (variance / n as f64).sqrt();
+            assert!((one - share * mean).abs() < 5.0 * error, "{} {p:?}: {one} of {mean}", whole.spec());
+            let (spread, other) = (average(&|pair| (pair.0 - one).powi(2)), average(&|pair| (pair.1 - rest).powi(2)));
+            let shared = average(&|pair| (pair.0 - one) * (pair.1 - rest));
+            // heavy tails have few values to tell by
+            let kurtosis = average(&|pair| ((pair.0 + pair.1 - mean) / variance.sqrt()).powi(4)).max(3.0);
+            let tolerance = 6.0 * (kurtosis / n as f64).sqrt();
+            assert!((spread / variance - share).abs() < tolerance, "{} {p:?}: {spread} of {variance}", whole.spec());
+            assert!((other / variance - 1.0 + share).abs() < tolerance, "{} {p:?}: {other}", whole.spec());
+            assert!((shared / variance).abs() < tolerance, "{} {p:?}: {shared} of {variance}", whole.spec());
+        }
+    }
+    assert!(families > 8, "{families}");
 }

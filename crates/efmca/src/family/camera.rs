@@ -5,6 +5,7 @@ use std::sync::Arc;
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 
+use super::part::{Part, part_of_gaussian};
 use super::poisson::draw;
 use super::registry::{Entry, FixedParameter};
 use super::solve::decreasing_root;
@@ -120,6 +121,13 @@ impl CameraNoise {
 impl Family for CameraNoise {
     fn spec(&self) -> String {
         format!("camera:gain={},offset={},read={}", self.gain, self.offset, self.read)
+    }
+    fn part(&self, share: f64) -> Option<Part> {
+        let CameraNoise { gain, offset, read, .. } = *self;
+        let family = Arc::new(CameraNoise::new(gain, share * offset, share.sqrt() * read).ok()?);
+        // photons and read noise cannot be told apart; the variance around a value is right on average
+        let variance = move |y: f64| (gain * (y - offset) + read * read).max(0.0);
+        Some(Part::new(family, move |y, _, rng| part_of_gaussian(y, share, variance(y), rng)))
     }
     fn l(&self) -> usize {
         1

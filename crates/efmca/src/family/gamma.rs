@@ -6,6 +6,7 @@ use rand::Rng;
 use rand_distr::Distribution;
 
 use super::gen_gamma::gamma_fixed_shape;
+use super::part::{Noise, Part, share_of_gamma};
 use super::registry::{Entry, FixedParameter};
 use super::solve::decreasing_root;
 use super::{Family, Parameter, Range, SharedFamily, Support, representable};
@@ -51,6 +52,12 @@ impl Family for Gamma {
     }
     fn sum_of(&self, values: usize) -> Option<SharedFamily> {
         (values > 0).then(|| Arc::new(Gamma) as SharedFamily)
+    }
+    fn part(&self, share: f64) -> Option<Part> {
+        let draw = move |y: f64, noise: Noise, rng: &mut dyn Rng| {
+            representable(y * share_of_gamma(share, noise.mean * noise.mean / noise.variance, rng))
+        };
+        Some(Part::new(Arc::new(Gamma), draw))
     }
     fn l(&self) -> usize {
         2

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 
+use super::part::{Noise, Part, part_of_gaussian};
 use super::registry::{Entry, FixedParameter, Search};
 use super::{Family, Parameter, Range, SharedFamily, Support};
 use crate::error::Error;
@@ -105,6 +106,10 @@ impl Family for Gaussian {
     fn sum_of(&self, values: usize) -> Option<SharedFamily> {
         (values > 0).then(|| Arc::new(Gaussian) as SharedFamily)
     }
+    fn part(&self, share: f64) -> Option<Part> {
+        let draw = move |y, noise: Noise, rng: &mut dyn Rng| part_of_gaussian(y, share, noise.variance, rng);
+        Some(Part::new(Arc::new(Gaussian), draw))
+    }
     fn l(&self) -> usize {
         2
     }
@@ -196,6 +201,10 @@ impl Family for GaussianFixedVariance {
     }
     fn sum_of(&self, values: usize) -> Option<SharedFamily> {
         super::family(&format!("gaussian:var={}", self.var * values as f64)).ok()
+    }
+    fn part(&self, share: f64) -> Option<Part> {
+        let (var, family) = (self.var, super::family(&format!("gaussian:var={}", self.var * share)).ok()?);
+        Some(Part::new(family, move |y, _, rng| part_of_gaussian(y, share, var, rng)))
     }
     fn l(&self) -> usize {
         1

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use rand::Rng;
 use rand_distr::Distribution;
 
+use super::part::{Part, share_of_gamma};
 use super::registry::{Entry, FixedParameter};
 use super::{Family, Parameter, Range, SharedFamily, Support, representable};
 use crate::error::{Error, Result};
@@ -159,6 +160,11 @@ impl Family for GenGamma {
     fn sum_of(&self, values: usize) -> Option<SharedFamily> {
         // of the families with this form only Gamma is closed under sums
         (self.p == 1.0).then(|| super::family(&format!("gamma:k={}", self.d * values as f64)).ok())?
+    }
+    fn part(&self, share: f64) -> Option<Part> {
+        let k = self.d;
+        let family = (self.p == 1.0).then(|| super::family(&format!("gamma:k={}", share * k)).ok())??;
+        Some(Part::new(family, move |y, _, rng| representable(y * share_of_gamma(share, k, rng))))
     }
     fn l(&self) -> usize {
         1

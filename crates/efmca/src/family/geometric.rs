@@ -5,6 +5,7 @@ use std::sync::Arc;
 use rand::Rng;
 use rand_distr::{Distribution, Exp1};
 
+use super::part::{Part, share_of_gamma, taken};
 use super::registry::{Entry, FixedParameter};
 use super::{Family, Parameter, Range, SharedFamily, Support, poisson};
 use crate::special::{ln_beta, log1m_exp};
@@ -46,6 +47,11 @@ impl Family for NegativeBinomial {
     }
     fn sum_of(&self, values: usize) -> Option<SharedFamily> {
         super::family(&format!("negative-binomial:r={}", self.r * values as f64)).ok()
+    }
+    fn part(&self, share: f64) -> Option<Part> {
+        let (r, family) = (self.r, super::family(&format!("negative-binomial:r={}", self.r * share)).ok()?);
+        // Poisson counts whose rate is a Gamma variable of shape r, which has parts of its own
+        Some(Part::new(family, move |y, _, rng| taken(y, share_of_gamma(share, r, rng), rng)))
     }
     fn l(&self) -> usize {
         1

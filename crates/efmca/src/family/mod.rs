@@ -27,6 +27,7 @@ mod laplace;
 mod log_normal;
 mod member;
 mod pareto;
+mod part;
 mod poisson;
 mod solve;
 mod spec;
@@ -48,6 +49,7 @@ pub use laplace::Laplace;
 pub use log_normal::LogNormal;
 pub(crate) use member::{Member, Members, natural_with_mean};
 pub use pareto::Pareto;
+pub use part::{Noise, Part};
 pub use poisson::{Poisson, ZeroTruncatedPoisson};
 pub use registry::family;
 pub use spec::FamilySpec;
@@ -184,6 +186,13 @@ pub trait Family: Debug + Send + Sync {
     /// The family of the sum of several independent values with the same parameters, if that is one that is known. With it an image
     /// can be looked at in blocks of pixels.
     fn sum_of(&self, _values: usize) -> Option<SharedFamily> {
+        None
+    }
+
+    /// Values as sums of two independent parts, of which the first has this share of the mean; `None` if the family has no such parts.
+    /// With it the same scene can be seen twice in one noisy image (data thinning; Neufeld, Dharamshi, Gao and Witten, *Data Thinning
+    /// for Convolution-Closed Distributions*, JMLR 2024).
+    fn part(&self, _share: f64) -> Option<Part> {
         None
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use rand::{Rng, RngExt};
 use rand_distr::Distribution;
 
+use super::part::{Part, taken};
 use super::registry::{Entry, FixedParameter};
 use super::solve::decreasing_root;
 use super::{Family, Parameter, Range, SharedFamily, Support};
@@ -35,6 +36,9 @@ impl Family for Poisson {
     }
     fn sum_of(&self, values: usize) -> Option<SharedFamily> {
         (values > 0).then(|| Arc::new(Poisson) as SharedFamily)
+    }
+    fn part(&self, share: f64) -> Option<Part> {
+        Some(Part::new(Arc::new(Poisson), move |y, _, rng| taken(y, share, rng)))
     }
     fn l(&self) -> usize {
         1

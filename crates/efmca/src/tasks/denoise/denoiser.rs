@@ -3,14 +3,14 @@
 use ndarray::{ArrayView4, Axis};
 use serde::{Deserialize, Serialize};
 
-use super::blocks::block_sums;
 use super::image::{check_fits, check_learnable, check_pixels};
 use super::merge::Estimate;
+use super::passes::{Found, Steps};
 use super::patch_denoiser::PatchDenoiser;
 use super::plan::Planned;
 use super::quality::Quality;
 use super::similar::SimilarPatches;
-use crate::em::{Iteration, Observer, Progress, StopReason, unobserved};
+use crate::em::{Iteration, Observer, StopReason, unobserved};
 use crate::error::{Error, Result};
 use crate::family::FamilySpec;
 use crate::model::Model;
@@ -52,7 +52,7 @@ pub struct Denoiser {
     learn_from: Option<Vec<usize>>,
     similar_patches: bool,
     pub(super) keep_model: bool,
-    member_estimates: bool,
+    pub(super) member_estimates: bool,
 }
 
 /// A clean image and the models that it comes from.
@@ -174,7 +174,7 @@ impl Denoiser {
         self
     }
 
-    /// EM iterations of each model (default: 7, 8 or 16 by quality).
+    /// EM iterations of each model (default: 5, 7 or 12 by quality).
     #[must_use]
     pub fn iterations(mut self, iterations: usize) -> Denoiser {
         self.iterations = Some(iterations);
@@ -298,49 +298,30 @@ impl Denoiser {
             return Err(Error::Stopped { what: "a model was learned".into() });
         }
         let similar = SimilarPatches::new(&*family, noisy).filter(|_| self.similar_patches && self.depth == 1);
-        let learning: usize = plan.iter().map(|member| member.settings.iterations).sum();
-        let total = learning + similar.as_ref().map_or(0, |similar| self.steps_of_groups(similar));
-        let (mut members, mut estimates) = (Vec::new(), Vec::new());
-        let mut before = 0;
-        for (number, Planned { block, settings }) in plan.iter().enumerate() {
-            let stage = format!("model {} of {}", number + 1, plan.len());
-            let mut see = |progress: &Progress<'_>| {
-                let (done, training) = (before + progress.done, progress.training);
-                watch.see(&Progress { stage: &stage, done, total, training })
-            };
-            let (mut member, estimate) = match block {
-                1 => {
-                    let (member, states) = settings.train(&family, learned_from, &mut see)?;
-                    let estimate = settings.estimate(noisy, &member.model, states)?;
-                    (member, estimate)
-                }
-                _ => {
-                    let learned_from = block_sums(learned_from, *block);
-                    let (member, states) =
-                        settings.train(&settings.family.resolve()?, learned_from.view(), &mut see)?;
-                    let estimate = settings.estimate(block_sums(noisy, *block).view(), &member.model, states)?;
-                    (Member { block: *block, ..member }, estimate.of_pixels(*block, (noisy.dim().1, noisy.dim().2)))
-                }
-            };
-            if self.member_estimates {
-                member.estimate = Some(estimate.clone());
-            }
-            members.push(member);
-            estimates.push(estimate);
-            before += settings.iterations;
-            if watch.stopped() {
-                break;
-            }
-        }
+        let second = similar.as_ref().and_then(|_| self.second_plan(&family, &plan));
+        let iterations = |plan: &[Planned]| plan.iter().map(|member| member.settings.iterations).sum::<usize>();
+        let of_groups = similar.as_ref().map_or(0, |similar| self.steps_of_groups(similar));
+        let total = iterations(&plan) + of_groups + second.as_ref().map_or(0, |plan| iterations(plan) + of_groups);
+        let mut steps = Steps { watch: &mut watch, done: 0, total, behind: "" };
+
+        let (members, by_causes) = self.by_causes(&plan, &family, (noisy, learned_from), &mut steps)?;
         let interrupted = members.len() < plan.len() || members.iter().any(Member::is_unfinished);
-        let by_causes = Estimate::combine(noisy, &estimates)?;
         let Some(similar) = similar.filter(|_| !interrupted) else {
             return Ok(Denoised { estimate: by_causes, members, interrupted });
         };
-        match self.with_groups(&similar, &by_causes, (learning, total), &mut watch) {
-            Some(estimate) => Ok(Denoised { estimate, members, interrupted }),
-            None => Ok(Denoised { estimate: by_causes, members, interrupted: true }),
+        let curve = similar.curve(&by_causes);
+        let Some(by_groups) = self.by_groups(&similar, &by_causes, &curve, &mut steps) else {
+            return Ok(Denoised { estimate: by_causes, members, interrupted: true });
+        };
+        if let Some(second) = &second {
+            let first = Found { causes: &by_causes, groups: &by_groups, curve: &curve };
+            if let Some(estimate) = self.second_pass(second, &similar, &first, pages, &mut steps)? {
+                return Ok(Denoised { estimate, members, interrupted });
+            }
         }
+        let blend = by_causes.blended_with(&by_groups, noisy, &curve);
+        let estimate = if self.quality.preset().flattens { blend.flattened(noisy, &curve) } else { blend.estimate };
+        Ok(Denoised { estimate, members, interrupted: watch.stopped() })
     }
 
     /// Patches of several pages have neighbouring pages to learn from.

@@ -59,7 +59,7 @@ impl Blend {
 
 impl Plane {
     /// The average of pixels around each one that are equally bright within the noise that is left in them.
-    fn smoothed(&self, covariance: &Plane) -> Plane {
+    pub(super) fn smoothed(&self, covariance: &Plane) -> Plane {
         let steps = (REACH / APART) as isize;
         let (rows, columns) = (self.rows as isize, self.columns as isize);
         let near: Vec<f64> =

@@ -83,6 +83,7 @@ impl Denoiser {
                 .causes(causes)
                 .blur(suitable.blur)
                 .iterations(preset.iterations)
+                .states(preset.states)
                 .spacing(spacing)
                 .seed(member_seed(number, self.seed));
             plan.push(Planned { block: size.block, settings: self.with_own_settings(member) });

@@ -30,8 +30,11 @@ pub enum Quality {
 
 /// The models of a quality.
 pub(super) struct Preset {
-    /// Iterations of each model.
+    /// Iterations of each model, and states of a patch.
     pub(super) iterations: usize,
+    pub(super) states: usize,
+    /// The same of a second pass over a part of the data, if there is one.
+    pub(super) second: Option<Second>,
     /// The models.
     pub(super) models: &'static [RelativeSize],
     /// The distance of the patches of single pixels that a model is learned from and that are cleaned, in each direction.
@@ -40,6 +43,13 @@ pub(super) struct Preset {
     pub(super) effort: Effort,
     /// Whether flat places are made flat: many models have few blotches, and faint structure to lose.
     pub(super) flattens: bool,
+}
+
+/// A second pass: no more than this for each model.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Second {
+    pub(super) iterations: usize,
+    pub(super) states: usize,
 }
 
 /// The size of a model, in units of the size that suits the image.
@@ -87,15 +97,33 @@ const ALL: [Quality; 3] = [Quality::Fast, Quality::Balanced, Quality::Best];
 impl Quality {
     pub(super) fn preset(self) -> Preset {
         match self {
-            Quality::Fast => {
-                Preset { iterations: 7, models: &FAST, spacing: 2, effort: effort(1, 4, &SPARSE), flattens: true }
-            }
-            Quality::Balanced => {
-                Preset { iterations: 8, models: &BALANCED, spacing: 1, effort: effort(2, 3, &DENSE), flattens: true }
-            }
-            Quality::Best => {
-                Preset { iterations: 12, models: &BEST, spacing: 1, effort: effort(3, 2, &DENSE), flattens: false }
-            }
+            Quality::Fast => Preset {
+                iterations: 7,
+                states: 12,
+                second: None,
+                models: &FAST,
+                spacing: 2,
+                effort: effort(1, 4, &SPARSE),
+                flattens: true,
+            },
+            Quality::Balanced => Preset {
+                iterations: 5,
+                states: 6,
+                second: Some(Second { iterations: 4, states: 5 }),
+                models: &BALANCED,
+                spacing: 1,
+                effort: effort(2, 3, &DENSE),
+                flattens: true,
+            },
+            Quality::Best => Preset {
+                iterations: 12,
+                states: 12,
+                second: Some(Second { iterations: 8, states: 10 }),
+                models: &BEST,
+                spacing: 1,
+                effort: effort(3, 2, &DENSE),
+                flattens: false,
+            },
         }
     }
 

@@ -1,6 +1,7 @@
 use std::ops::ControlFlow;
 
 use super::*;
+use crate::em::Progress;
 use ndarray::{Array4, s};
 
 fn noisy() -> Array4<f64> {
@@ -66,30 +67,32 @@ fn pages_to_learn_from_are_a_set() {
 
 #[test]
 fn progress_counts_the_iterations_of_all_members() {
-    let mut seen = Vec::new();
-    let mut groups = 0;
+    let (mut seen, mut groups, mut count) = (Vec::new(), Vec::new(), 0);
     let denoised = quick().run_observed(large().view(), &mut |progress| {
+        count += 1;
+        assert!(progress.done == count && count <= progress.total);
         match progress.training {
-            Some(training) => seen.push((progress.stage.to_owned(), progress.done, training.iteration)),
-            None => {
-                groups += 1;
-                assert_eq!((progress.stage, progress.done), ("similar patches", 9 + groups));
-                assert!(progress.done <= progress.total);
-            }
+            Some(training) => seen.push((progress.stage.to_owned(), training.iteration)),
+            None => groups.push((progress.stage.to_owned(), progress.total)),
         }
         ControlFlow::Continue(())
     });
-    let expected: Vec<_> = (0..9).map(|k| (format!("model {} of 3", k / 3 + 1), k + 1, k % 3 + 1)).collect();
+    // a second pass sees a part of the data
+    let passes = ["", ", part of the data"];
+    let expected: Vec<_> =
+        (0..18).map(|k| (format!("model {} of 3{}", k % 9 / 3 + 1, passes[k / 9]), k % 3 + 1)).collect();
     assert_eq!(seen, expected);
-    assert!(groups > 3);
+    let half = groups.len() / 2;
+    assert!(half > 3 && groups[0].0 == "similar patches" && groups[half].0 == "similar patches, part of the data");
+    assert_eq!(groups.last().unwrap().1, count);
     assert!(!denoised.unwrap().interrupted);
 }
 
 #[test]
 fn a_break_ends_the_work_with_the_members_so_far() {
     let noisy = large();
-    // the last break is among groups of similar patches
-    for (calls, members, iterations) in [(1, 1, 1), (3, 1, 3), (5, 2, 2), (11, 3, 3)] {
+    // the last breaks are among groups of similar patches, and in the models and groups of a part of the data
+    for (calls, members, iterations) in [(1, 1, 1), (3, 1, 3), (5, 2, 2), (11, 3, 3), (24, 3, 3), (35, 3, 3)] {
         let mut count = 0;
         let mut observer = |_: &Progress<'_>| {
             count += 1;
@@ -100,7 +103,7 @@ fn a_break_ends_the_work_with_the_members_so_far() {
         assert_eq!(count, calls);
         assert_eq!(denoised.members.len(), members);
         assert_eq!(denoised.members[members - 1].history.len(), iterations);
-        assert!(denoised.interrupted);
+        assert!(denoised.interrupted, "{calls}");
         assert!(denoised.estimate.mean.iter().all(|value| value.is_finite()));
     }
     // in the last iteration of all there is nothing left to end

@@ -3,7 +3,7 @@
 use multiversion::multiversion;
 
 /// The orthonormal cosine transform of square patches.
-pub(super) struct Cosines {
+pub(in super::super) struct Cosines {
     side: usize,
     /// One cosine a row, and the same with one a column.
     rows: Vec<f32>,
@@ -11,7 +11,7 @@ pub(super) struct Cosines {
 }
 
 impl Cosines {
-    pub(super) fn new(side: usize) -> Cosines {
+    pub(in super::super) fn new(side: usize) -> Cosines {
         let value = |k: usize, x: usize| {
             let norm = if k == 0 { 1.0 } else { 2.0 } / side as f64;
             (norm.sqrt() * (std::f64::consts::PI * (x as f64 + 0.5) * k as f64 / side as f64).cos()) as f32
@@ -33,8 +33,13 @@ impl Cosines {
         coefficients
     }
 
+    /// The coefficients of a patch.
+    pub(in super::super) fn of_patch(&self, patch: &[f32], coefficients: &mut [f32]) {
+        forward(self, patch, coefficients);
+    }
+
     /// The patch with these coefficients.
-    pub(super) fn back(&self, coefficients: &[f32], patch: &mut [f32]) {
+    pub(in super::super) fn back(&self, coefficients: &[f32], patch: &mut [f32]) {
         inverse(self, coefficients, patch);
     }
 }
@@ -49,24 +54,38 @@ fn transform_all(cosines: &Cosines, pixels: &[f32], columns: usize, coefficients
         for (line, to) in patch.chunks_exact_mut(side).enumerate() {
             to.copy_from_slice(&pixels[corner + line * columns..][..side]);
         }
-        // a constant size is worth a factor
-        match side {
-            8 => products::<8>(&cosines.rows, &patch, &cosines.columns, &mut half, coefficients),
-            12 => products::<12>(&cosines.rows, &patch, &cosines.columns, &mut half, coefficients),
-            _ => any_products(side, &cosines.rows, &patch, &cosines.columns, &mut half, coefficients),
-        }
+        both_products(side, &cosines.rows, &patch, &cosines.columns, &mut half, coefficients);
     }
 }
 
 #[multiversion(targets("x86_64+avx2+fma", "x86_64+avx", "aarch64+neon"))]
+fn forward(cosines: &Cosines, patch: &[f32], coefficients: &mut [f32]) {
+    with_room(cosines.side, |half| {
+        both_products(cosines.side, &cosines.rows, patch, &cosines.columns, half, coefficients);
+    });
+}
+
+#[multiversion(targets("x86_64+avx2+fma", "x86_64+avx", "aarch64+neon"))]
 fn inverse(cosines: &Cosines, coefficients: &[f32], patch: &mut [f32]) {
-    let side = cosines.side;
-    let mut half = [0.0; 16 * 16];
+    with_room(cosines.side, |half| {
+        both_products(cosines.side, &cosines.columns, coefficients, &cosines.rows, half, patch);
+    });
+}
+
+/// Room for a square matrix, on the stack if it is not large.
+#[inline(always)]
+fn with_room(side: usize, work: impl FnOnce(&mut [f32])) {
+    if side <= 16 { work(&mut [0.0; 16 * 16]) } else { work(&mut vec![0.0; side * side]) }
+}
+
+/// `left` times `middle` times `right`, square matrices of `side` rows; a constant size is worth a factor.
+#[inline(always)]
+fn both_products(side: usize, left: &[f32], middle: &[f32], right: &[f32], half: &mut [f32], to: &mut [f32]) {
     match side {
-        8 => products::<8>(&cosines.columns, coefficients, &cosines.rows, &mut half, patch),
-        12 => products::<12>(&cosines.columns, coefficients, &cosines.rows, &mut half, patch),
-        _ if side <= 16 => any_products(side, &cosines.columns, coefficients, &cosines.rows, &mut half, patch),
-        _ => any_products(side, &cosines.columns, coefficients, &cosines.rows, &mut vec![0.0; side * side], patch),
+        8 => products::<8>(left, middle, right, half, to),
+        12 => products::<12>(left, middle, right, half, to),
+        16 => products::<16>(left, middle, right, half, to),
+        _ => any_products(side, left, middle, right, half, to),
     }
 }
 

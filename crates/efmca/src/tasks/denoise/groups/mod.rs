@@ -22,7 +22,7 @@ mod shrinking;
 
 use rayon::prelude::*;
 
-use cosines::Cosines;
+pub(super) use cosines::Cosines;
 use matching::Matching;
 use shrinking::Shrinking;
 pub(super) use shrinking::Weights;
