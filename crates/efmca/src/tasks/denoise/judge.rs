@@ -46,11 +46,12 @@ pub(super) fn judged(
     let mut estimate = causes.clone();
     let smallest = smallest_variance(causes, curve);
     let (part_causes, part_groups) = (of_the_whole(part_causes), of_the_whole(part_groups));
+    let (causes_of, groups_of) = ([causes, &part_causes], [groups, &part_groups]);
     for (page, channel) in (0..pages).flat_map(|page| (0..channels).map(move |channel| (page, channel))) {
         let at = s![page, .., .., channel];
         let plane = |image: &Array4<f64>| Plane::of(image.slice(at));
-        let a = Pair { whole: plane(&causes.mean), part: plane(&part_causes) };
-        let b = Pair { whole: plane(&groups.mean), part: plane(&part_groups) };
+        let pair = |of: [&Estimate; 2]| Pair { whole: plane(&of[0].mean), part: plane(&of[1].mean) };
+        let (a, b) = (pair(causes_of), pair(groups_of));
         let variance = a.whole.values.iter().zip(&b.whole.values);
         let judge = Judge {
             noisy: Plane::of(noisy.slice(at)),
@@ -58,18 +59,20 @@ pub(super) fn judged(
             variance: variance.map(|(a, b)| curve.at(0.5 * (a + b)).max(smallest)).collect(),
         };
         let shares = judge.shares(&a, &b);
-        let (own, other) = (plane(&causes.deviation), plane(&groups.deviation));
-        let mut deviation = own.clone();
-        // how certain it is follows from both and from the difference between them; how far apart equal pixels may be, from both
-        let mut follows = own.clone();
-        for (pixel, share) in shares.iter().enumerate() {
-            let mixed = |x: f64, y: f64| share * x + (1.0 - share) * y;
-            let squares = mixed(own.values[pixel].powi(2), other.values[pixel].powi(2));
-            let apart = share * (1.0 - share) * (a.whole.values[pixel] - b.whole.values[pixel]).powi(2);
-            (deviation.values[pixel], follows.values[pixel]) = ((squares + apart).sqrt(), squares);
-        }
         let blend = a.mixed_with(&b, &shares);
-        let flat = Pair { whole: blend.whole.smoothed(&follows), part: blend.part.smoothed(&follows) };
+        // pixels are equally bright within what the estimates are uncertain about, each by its own data
+        let squares =
+            |of: [&Estimate; 2]| of.map(|estimate| plane(&estimate.deviation).map(|deviation| deviation * deviation));
+        let [own, part_own] = squares(causes_of);
+        let [other, part_other] = squares(groups_of);
+        let own = Pair { whole: own, part: part_own };
+        let uncertain = own.mixed_with(&Pair { whole: other, part: part_other }, &shares);
+        let flat = Pair { whole: blend.whole.smoothed(&uncertain.whole), part: blend.part.smoothed(&uncertain.part) };
+        // the difference between the two is uncertain, too
+        let deviation = uncertain.whole.values.iter().zip(&shares).zip(a.whole.values.iter().zip(&b.whole.values));
+        let deviation =
+            deviation.map(|((square, share), (a, b))| (square + share * (1.0 - share) * (a - b).powi(2)).sqrt());
+        let deviation = blend.whole.with(deviation.collect());
         let shares = judge.shares(&flat, &blend);
         let mean = judge.with_texture(flat.mixed_with(&blend, &shares), curve);
         mean.copy_to(estimate.mean.slice_mut(at));

@@ -107,9 +107,9 @@ impl Quality {
                 flattens: true,
             },
             Quality::Balanced => Preset {
-                iterations: 5,
-                states: 6,
-                second: Some(Second { iterations: 4, states: 5 }),
+                iterations: 6,
+                states: 8,
+                second: Some(Second { iterations: 5, states: 6 }),
                 models: &BALANCED,
                 spacing: 1,
                 effort: effort(2, 3, &DENSE),

@@ -58,9 +58,9 @@ impl Thinned {
     }
 }
 
-/// The mean of an estimate of the part, in units of the whole.
-pub(super) fn of_the_whole(part: &Estimate) -> Array4<f64> {
-    part.mean.mapv(|mean| mean / SHARE)
+/// An estimate of the part, in units of the whole.
+pub(super) fn of_the_whole(part: &Estimate) -> Estimate {
+    Estimate { mean: part.mean.mapv(|mean| mean / SHARE), deviation: part.deviation.mapv(|value| value / SHARE) }
 }
 
 #[cfg(test)]
