@@ -185,8 +185,12 @@ impl LearningArgs {
 
 const QUALITIES: [(&str, &str, Quality); 3] = [
     ("fast", "One model: a second or two for 256 x 256 pixels", Quality::Fast),
-    ("balanced", "Three models, of pixels and of blocks of pixels: ten seconds", Quality::Balanced),
-    ("best", "Seven models and more iterations: one to two minutes", Quality::Best),
+    (
+        "balanced",
+        "Three models, of pixels and of blocks, and a second pass over a part of the data: ten to fifteen seconds",
+        Quality::Balanced,
+    ),
+    ("best", "Seven models, more iterations and a second pass: two minutes", Quality::Best),
 ];
 
 /// Reads a page, which users count from 1 and the library from 0.

@@ -167,14 +167,14 @@ impl Denoiser {
         self
     }
 
-    /// $S$, the number of states that are kept for each patch (default: 12).
+    /// $S$, the number of states that are kept for each patch (default: 12, 6 or 12 by quality).
     #[must_use]
     pub fn states(mut self, states: usize) -> Denoiser {
         self.states = Some(states);
         self
     }
 
-    /// EM iterations of each model (default: 5, 7 or 12 by quality).
+    /// EM iterations of each model (default: 7, 6 or 12 by quality).
     #[must_use]
     pub fn iterations(mut self, iterations: usize) -> Denoiser {
         self.iterations = Some(iterations);

@@ -21,10 +21,11 @@ use crate::error::{Error, Result};
 pub enum Quality {
     /// One model of blocks of pixels, and groups of similar patches: two seconds for 256 x 256 pixels.
     Fast,
-    /// Three models, of pixels and of blocks, because their errors differ: ten to fifteen seconds.
+    /// Three models, of pixels and of blocks, because their errors differ, and a second pass over a part of the data: ten to fifteen
+    /// seconds.
     #[default]
     Balanced,
-    /// Seven models and more iterations: one to two minutes.
+    /// Seven models, more iterations, and a second pass: two minutes.
     Best,
 }
 
@@ -108,8 +109,8 @@ impl Quality {
             },
             Quality::Balanced => Preset {
                 iterations: 6,
-                states: 8,
-                second: Some(Second { iterations: 5, states: 6 }),
+                states: 6,
+                second: Some(Second { iterations: 4, states: 5 }),
                 models: &BALANCED,
                 spacing: 1,
                 effort: effort(2, 3, &DENSE),
