@@ -1,6 +1,6 @@
 //! Shared by the denoising experiments: their options, reading of images, and the cleaning itself.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use cpu_time::ProcessTime;
@@ -92,6 +92,11 @@ impl Cleaning {
         }
         Ok(denoiser)
     }
+}
+
+/// The file of an image, in the first folder that has it.
+pub(crate) fn file_of(folders: &[PathBuf], name: &str) -> Option<PathBuf> {
+    folders.iter().map(|folder| folder.join(format!("{name}.png"))).find(|path| path.is_file())
 }
 
 /// An image as it is in the file, which must be grey.

@@ -13,7 +13,9 @@ mod noise_images;
 mod noise_synthetic;
 mod noise_tables;
 mod output;
+mod peers;
 mod poisson;
+mod speckle;
 mod speed;
 mod volume;
 
@@ -54,6 +56,8 @@ enum Experiment {
     NoiseTables(noise_tables::Settings),
     /// Zero-shot denoising of photon-limited images (Sec. 7.2.3), next to the printed table.
     Poisson(poisson::Settings),
+    /// Speckle of one, two and four looks on the same images, next to filters that people use.
+    Speckle(speckle::Settings),
     /// CPU time, evaluations and memory of variational EM at the paper's scale, and what each way to propose states buys.
     Speed(speed::Settings),
     /// Volumes: patches over pages beside patches of single pages, on hidden voxels of a cube of counts.
@@ -73,6 +77,7 @@ fn main() -> ExitCode {
         Experiment::NoiseSynthetic(settings) => noise_synthetic::run(settings, &arguments.out),
         Experiment::NoiseTables(settings) => noise_tables::run(settings, &arguments.out),
         Experiment::Poisson(settings) => poisson::run(settings, &arguments.out),
+        Experiment::Speckle(settings) => speckle::run(settings, &arguments.out),
         Experiment::Speed(settings) => speed::run(settings, &arguments.out),
         Experiment::Volume(settings) => volume::run(settings, &arguments.out),
     };

@@ -13,13 +13,14 @@ use efmca::tasks::quality::psnr;
 use ndarray::Array4;
 use serde::{Deserialize, Serialize};
 
-use crate::cleaning::{Cleaning, largest, read_grey};
+use crate::cleaning::{Cleaning, file_of, largest, read_grey};
 use crate::output::{Done, say, write};
+use crate::peers::Peer;
 
 /// The images, as their files are called: six of 256 x 256 pixels, two of 512 x 512.
-const IMAGES: [&str; 8] = ["house", "camera", "peppers", "saturn", "bridge", "flag", "man", "boat"];
+pub(crate) const IMAGES: [&str; 8] = ["house", "camera", "peppers", "saturn", "bridge", "flag", "man", "boat"];
 /// The first of them are those of the paper.
-const OF_THE_PAPER: usize = 6;
+pub(crate) const OF_THE_PAPER: usize = 6;
 
 /// Settings of the experiment.
 #[derive(Args, Clone)]
@@ -86,7 +87,7 @@ pub(crate) fn run(settings: &Settings, out: &Path) -> Done<()> {
         if !settings.only.is_empty() && !settings.only.iter().any(|only| only == name) {
             continue;
         }
-        let Some(path) = settings.image(name) else {
+        let Some(path) = file_of(&settings.images, name) else {
             if number < OF_THE_PAPER || settings.only.iter().any(|only| only == name) {
                 return Err(format!("{name}.png is in none of the folders of --images").into());
             }
@@ -123,49 +124,10 @@ fn file_name(settings: &Settings) -> String {
 }
 
 impl Settings {
-    /// The file of an image, in the first folder that has it.
-    fn image(&self, name: &str) -> Option<PathBuf> {
-        self.images.iter().map(|folder| folder.join(format!("{name}.png"))).find(|path| path.is_file())
-    }
-
     /// Counts that were drawn elsewhere.
     fn drawn_elsewhere(&self, name: &str, peak: f64, seed: u64) -> Done<Option<Array4<f64>>> {
         let Some(folder) = &self.noisy else { return Ok(None) };
         Ok(Some(read_grey(&folder.join(format!("{name}_p{peak}_s{seed}.npy")))?))
-    }
-}
-
-/// What another program gave for one noisy image.
-#[derive(Debug, Clone)]
-pub(crate) struct Peer {
-    image: String,
-    peak: f64,
-    method: String,
-    psnr: f64,
-    cpu: f64,
-}
-
-impl Peer {
-    fn read(path: &Path) -> Done<Vec<Peer>> {
-        let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
-        let mut peers = Vec::new();
-        for (number, line) in text.lines().enumerate() {
-            let cells: Vec<&str> = line.split('\t').collect();
-            let peer = (|| {
-                let number = |at: usize| cells.get(at)?.parse::<f64>().ok();
-                let method = (*cells.get(3)?).to_owned();
-                Some(Peer { image: cells[0].to_owned(), peak: number(1)?, method, psnr: number(4)?, cpu: number(6)? })
-            })();
-            let wrong = || {
-                format!(
-                    "{}, line {}: image, peak, seed, method, PSNR, wall and CPU seconds are needed",
-                    path.display(),
-                    number + 1
-                )
-            };
-            peers.push(peer.ok_or_else(wrong)?);
-        }
-        Ok(peers)
     }
 }
 

@@ -4,8 +4,9 @@ use std::path::Path;
 
 use efmca_view::{Figure, LegendPlace, Line, Points, panels};
 
-use super::{Cleaned, IMAGES, OF_THE_PAPER, Peer};
+use super::{Cleaned, IMAGES, OF_THE_PAPER};
 use crate::output::{Done, write};
+use crate::peers::{Peer, methods};
 
 /// The results of the qualities, as their files are called.
 const QUALITIES: [&str; 3] = ["poisson-fast.json", "poisson.json", "poisson-best.json"];
@@ -22,9 +23,7 @@ pub(super) fn write_curves(out: &Path, peers: &[Peer]) -> Done<()> {
     let mut peaks: Vec<f64> = results.iter().flatten().map(|one| one.peak).collect();
     peaks.sort_by(f64::total_cmp);
     peaks.dedup();
-    let mut methods: Vec<&str> = peers.iter().map(|peer| peer.method.as_str()).collect();
-    methods.sort_unstable();
-    methods.dedup();
+    let methods = methods(peers);
     let mut figures = Vec::new();
     for peak in peaks {
         let ours = results.iter().filter_map(|quality| {
@@ -41,7 +40,7 @@ pub(super) fn write_curves(out: &Path, peers: &[Peer]) -> Done<()> {
             .line(Line::new(ours.clone()).label("efmca"))
             .points(Points::new(ours));
         for method in &methods {
-            let of = peers.iter().filter(|peer| peer.method == *method && peer.peak == peak);
+            let of = peers.iter().filter(|peer| peer.method == *method && peer.strength == peak);
             let found = average(of.map(|peer| (peer.image.as_str(), peer.cpu, peer.psnr)));
             if let Some(point) = found {
                 figure = figure.points(Points::new([point]).label(*method));

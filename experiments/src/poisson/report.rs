@@ -3,19 +3,8 @@
 use std::fmt::Write;
 
 use super::printed::PRINTED;
-use super::{Cleaned, IMAGES, OF_THE_PAPER, Peer};
-
-/// Mean and standard deviation.
-fn mean_and_spread(values: &[f64]) -> (f64, f64) {
-    let mean = values.iter().sum::<f64>() / values.len() as f64;
-    let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (values.len().max(2) - 1) as f64;
-    (mean, variance.sqrt())
-}
-
-/// A cell: a number, or a dash where there is none.
-fn cell(value: f64) -> String {
-    if value.is_nan() { "-".into() } else { format!("{value:.2}") }
-}
+use super::{Cleaned, IMAGES, OF_THE_PAPER};
+use crate::peers::{Peer, cell, mean_and_spread, methods, psnr_of};
 
 /// The average over the images of the paper; NaN if one is missing.
 fn average(values: &[f64]) -> f64 {
@@ -50,19 +39,9 @@ pub(super) fn markdown(found: &[Cleaned], peers: &[Peer]) -> String {
             let cells: Vec<String> = printed.psnr.iter().map(|psnr| cell(*psnr)).collect();
             row(&mut page, printed.method, &cells, &cell(average(&printed.psnr)));
         }
-        let mut methods: Vec<&str> =
-            peers.iter().filter(|peer| peer.peak == peak).map(|peer| peer.method.as_str()).collect();
-        methods.sort_unstable();
-        methods.dedup();
-        for method in methods {
-            let of = |image: &str| {
-                let psnr: Vec<f64> = (peers.iter())
-                    .filter(|peer| peer.peak == peak && peer.method == method && peer.image == image)
-                    .map(|peer| peer.psnr)
-                    .collect();
-                mean_and_spread(&psnr).0
-            };
-            let means = IMAGES.map(of);
+        let of_peak: Vec<Peer> = peers.iter().filter(|peer| peer.strength == peak).cloned().collect();
+        for method in methods(&of_peak) {
+            let means = IMAGES.map(|image| psnr_of(&of_peak, method, image, peak));
             row(&mut page, &format!("{method} (run)"), &means.map(cell), &cell(average(&means)));
         }
         let (mut cells, mut means) = (Vec::new(), Vec::new());
