@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from efmca import _core
 from efmca._base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, NotFittedError, TransformerMixin
-from efmca._frames import Columns, like, read_table
+from efmca._frames import Columns, frame_names, like, read_table
 from efmca._work import Callback, seed_of, working
 
 Array = NDArray[np.float64]
@@ -45,10 +45,11 @@ class EFMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         States of a row where posteriors are truncated.
     max_iter : int, default=100
         EM iterations at the most.
-    tol : float, default=1e-6
+    tol : float, default=1e-5
         Training ends when three iterations in a row change the log-likelihood by less than this, relatively.
-    n_init : int, default=3
-        Starts that are given a short run, of which the best continues.
+    n_init : int or "auto", default="auto"
+        Starts that are given a short run, of which the best continues; with ``"auto"`` 10 where posteriors are exact, and 1
+        where they are truncated.
     pseudo_count : float, default=1.0
         Rows of average data in each entry of the dictionaries, so that no later value is impossible.
     random_state : int, numpy generator or None, default=None
@@ -128,8 +129,8 @@ class EFMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         inference: Literal["auto", "exact", "truncated"] = "auto",
         n_states: int | None = None,
         max_iter: int = 100,
-        tol: float = 1e-6,
-        n_init: int = 3,
+        tol: float = 1e-5,
+        n_init: int | Literal["auto"] = "auto",
         pseudo_count: float = 1.0,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -199,9 +200,12 @@ class EFMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             raise TypeError(f"n_components = {causes!r}: give a whole number, or \"auto\"")
         for name in ("max_iter", "n_init", "n_states"):
             value = getattr(self, name)
-            if not (_is_whole(value) or name == "n_states" and value is None):
+            free = {"n_states": None, "n_init": "auto"}.get(name, ...)
+            if value == free:
+                continue
+            if not _is_whole(value):
                 raise TypeError(f"{name} = {value!r}: give a whole number")
-            if value is not None and value < 1:
+            if value < 1:
                 raise ValueError(f"{name} = {value}: give 1 or more")
         if _is_whole(causes) and int(causes) < 1:
             raise ValueError(f"n_components = {causes}: a model needs one cause at least")
@@ -218,7 +222,7 @@ class EFMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             "states": None if self.n_states is None else int(self.n_states),
             "max_iter": int(self.max_iter),
             "tol": float(self.tol),
-            "n_init": int(self.n_init),
+            "n_init": None if self.n_init == "auto" else int(self.n_init),
             "pseudo_count": float(self.pseudo_count),
             "seed": seed_of(self.random_state),
         }
@@ -426,8 +430,8 @@ class EFMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def _read(self, X: Any) -> Any:
         """The rows in the columns of the model."""
         self._check_fitted()
+        self._check_names(frame_names(X))
         array, columns = read_table(X, self._columns)
-        self._check_names(columns)
         if columns.count != self.n_features_in_:
             raise ValueError(
                 f"X has {columns.count} features, but {type(self).__name__} is expecting {self.n_features_in_} features "
@@ -435,22 +439,22 @@ class EFMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             )
         return array
 
-    def _check_names(self, columns: Columns) -> None:
+    def _check_names(self, names: list[str] | None) -> None:
         """Names must be those of the fit, in the same order."""
         fitted = getattr(self, "feature_names_in_", None)
-        if fitted is None and columns.names is None:
+        if fitted is None and names is None:
             return
         who = type(self).__name__
         if fitted is None:
             warnings.warn(f"X has feature names, but {who} was fitted without feature names", stacklevel=4)
             return
-        if columns.names is None:
+        if names is None:
             warnings.warn(f"X does not have valid feature names, but {who} was fitted with feature names", stacklevel=4)
             return
-        if list(fitted) == columns.names:
+        if list(fitted) == names:
             return
-        unseen = sorted(set(columns.names) - set(fitted))
-        missing = sorted(set(fitted) - set(columns.names))
+        unseen = sorted(set(names) - set(fitted))
+        missing = sorted(set(fitted) - set(names))
         lines = ["The feature names should match those that were passed during fit."]
         for title, listed in [
             ("Feature names unseen at fit time:", unseen),

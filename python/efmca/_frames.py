@@ -112,7 +112,10 @@ def _numbers(array: Any) -> Floats:
         raise
 
 
-def _frame(x: Any, kind: str, known: Columns | None) -> tuple[Floats, Columns]:
+def frame_names(x: Any) -> list[str] | None:
+    """The names of the columns of a frame, if they are texts."""
+    if frame_kind(x) == "numpy":
+        return None
     names = [str(name) for name in x.columns] if all(isinstance(name, str) for name in x.columns) else None
     if names is None and any(isinstance(name, str) for name in x.columns):
         raise TypeError(
@@ -120,7 +123,11 @@ def _frame(x: Any, kind: str, known: Columns | None) -> tuple[Floats, Columns]:
             "of several types. If you want feature names to be stored and validated, convert them all to strings: "
             "X.columns = X.columns.astype(str)"
         )
-    count = len(x.columns)
+    return names
+
+
+def _frame(x: Any, kind: str, known: Columns | None) -> tuple[Floats, Columns]:
+    names, count = frame_names(x), len(x.columns)
     plain = _homogeneous(x) if kind == "pandas" else None
     if plain is not None and not (known and known.labels):
         return plain, Columns(count, names, [None] * count, kind)

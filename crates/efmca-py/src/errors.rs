@@ -98,6 +98,8 @@ fn message(error: &Error, names: Option<&[String]>) -> String {
              from the column, or drop it if all its values are equal",
             whole(*column)
         ),
+        // a weight of zero is a fault only if all are
+        Error::Weight { value: 0.0, .. } => "sample_weight: all weights are zero, so that no row counts".to_owned(),
         Error::Weight { row, value } => format!(
             "sample_weight[{row}] is {value}: weights must be finite and not negative, one of them positive, and their \
              sum below 1e100"

@@ -29,7 +29,7 @@ pub(crate) struct Settings {
     states: Option<usize>,
     max_iter: usize,
     tol: f64,
-    n_init: usize,
+    n_init: Option<usize>,
     pseudo_count: f64,
     seed: u64,
     start: Option<Py<Model>>,

@@ -12,6 +12,9 @@ use crate::error::{Error, Result};
 use crate::family::{Family, Measure};
 use crate::model::{Data, Inference, Model, Tables};
 
+/// How far a probability may be outside of its range.
+const ROUNDING: f64 = 1e-9;
+
 impl Model {
     /// The best state of each row that inference finds, $N \times H$: one where a cause is active. With exact inference
     /// it is the most probable of all.
@@ -156,7 +159,9 @@ impl Model {
         if active.ncols() != self.h() {
             return Err(Error::shape("columns of the probabilities, one for each cause", self.h(), active.ncols()));
         }
-        if let Some(((row, column), value)) = active.indexed_iter().find(|(_, value)| !(0.0..=1.0).contains(*value)) {
+        // sums of probabilities can exceed one by their rounding
+        let range = -ROUNDING..=1.0 + ROUNDING;
+        if let Some(((row, column), value)) = active.indexed_iter().find(|(_, value)| !range.contains(*value)) {
             let (family, support) = ("probabilities of causes".to_owned(), "numbers from 0 to 1".to_owned());
             return Err(Error::OutsideSupport { row, column, value: *value, family, support });
         }
@@ -169,7 +174,7 @@ impl Model {
                 // the probability that no stronger cause is active
                 let mut left = 1.0;
                 for h in tables.winners.down_to_background(d).iter().map(|h| usize::from(*h)) {
-                    let owned = if h == background { left } else { left * active[h] };
+                    let owned = if h == background { left } else { left * active[h].clamp(0.0, 1.0) };
                     if owned > 0.0 {
                         *found += owned * means[[h, d]];
                     }

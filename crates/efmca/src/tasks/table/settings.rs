@@ -34,7 +34,7 @@ pub struct TableLearner {
     pub(super) columns: Vec<(usize, FamilySpec)>,
     pub(super) causes: Causes,
     pub(super) iterations: usize,
-    pub(super) starts: usize,
+    pub(super) starts: Option<usize>,
     pub(super) states: Option<usize>,
     pub(super) seed: u64,
     #[serde(default)]
@@ -86,7 +86,7 @@ impl TableLearner {
             columns: Vec::new(),
             causes: Causes::Auto,
             iterations: 100,
-            starts: 10,
+            starts: Some(10),
             states: None,
             seed: 0,
             exact: false,
@@ -133,10 +133,11 @@ impl TableLearner {
         self
     }
 
-    /// Starts that are given a short run, of which the best continues (default: 10).
+    /// Starts that are given a short run, of which the best continues (default: 10); `None` for a number that suits the
+    /// posteriors: 10 if they are exact, and 1 if they are truncated.
     #[must_use]
-    pub fn starts(mut self, starts: usize) -> TableLearner {
-        self.starts = starts;
+    pub fn starts(mut self, starts: impl Into<Option<usize>>) -> TableLearner {
+        self.starts = starts.into();
         self
     }
 
@@ -196,9 +197,11 @@ impl TableLearner {
     ///
     /// [`Error::Setting`] with the setting that cannot be used, and [`Error::UnknownFamily`].
     pub fn check(&self) -> Result<()> {
-        for (name, value) in
-            [("iterations", self.iterations), ("starts", self.starts), ("states", self.states.unwrap_or(1))]
-        {
+        for (name, value) in [
+            ("iterations", self.iterations),
+            ("starts", self.starts.unwrap_or(1)),
+            ("states", self.states.unwrap_or(1)),
+        ] {
             if value == 0 {
                 return Err(Error::setting(name, 0, "give 1 or more"));
             }
