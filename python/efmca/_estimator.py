@@ -45,7 +45,7 @@ class EFMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         States of a row where posteriors are truncated.
     max_iter : int, default=100
         EM iterations at the most.
-    tol : float, default=1e-5
+    tol : float, default=1e-4
         Training ends when three iterations in a row change the log-likelihood by less than this, relatively.
     n_init : int or "auto", default="auto"
         Starts that are given a short run, of which the best continues; with ``"auto"`` 10 where posteriors are exact, and 1
@@ -113,7 +113,7 @@ class EFMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     >>> guests = np.column_stack([rng.poisson(np.where(weekend, 30, 8)), rng.poisson(5, 300)])
     >>> model = EFMCA(n_components=1, family="poisson").fit(guests)
     >>> model.components_.round()
-    array([[30.,  5.]])
+    array([[31.,  5.]])
     >>> bool(abs(model.pi_[0] - weekend.mean()) < 0.03)
     True
     >>> model.predict([[29, 5], [7, 4]]).ravel()
@@ -129,7 +129,7 @@ class EFMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         inference: Literal["auto", "exact", "truncated"] = "auto",
         n_states: int | None = None,
         max_iter: int = 100,
-        tol: float = 1e-5,
+        tol: float = 1e-4,
         n_init: int | Literal["auto"] = "auto",
         pseudo_count: float = 1.0,
         random_state: Any = None,
@@ -397,6 +397,8 @@ class EFMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             n_states=states,
         )
         names = model.names or None
+        if names == [f"column {d + 1}" for d in range(model.n_features)]:
+            names = None  # the program calls columns so that have no names
         labels: list[Any] = list(model.labels) or [None] * model.n_features
         frame = "pandas" if names is not None and _has("pandas") else "numpy"
         found._columns = Columns(model.n_features, names, [_values(known) for known in labels], frame)

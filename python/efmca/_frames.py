@@ -177,8 +177,8 @@ def _of_polars(column: Any, before: list[Any] | None, d: int) -> tuple[Floats, l
     if dtype == pl.Boolean:
         return _coded(np.array(column.to_list(), dtype=object), missing, before or [False, True], column.name, d)
     if dtype in (pl.Categorical, pl.Enum, pl.String):
-        if dtype in (pl.Categorical, pl.Enum):
-            before = before or column.cat.get_categories().to_list()
+        if isinstance(dtype, pl.Enum):
+            before = before or list(dtype.categories)
         return _of_objects(np.array(column.to_list(), dtype=object), missing, before, column.name, d)
     if dtype.is_numeric():
         numbers = column.cast(pl.Float64).to_numpy().astype(np.float64)

@@ -228,8 +228,8 @@ def inpaint(image: Any, mask: Any = None, family: FamilyLike = "auto", **kwargs:
     --------
     >>> import numpy as np
     >>> import efmca
-    >>> scene = np.full((24, 24), 4.0)
-    >>> holes = np.zeros((24, 24), dtype=bool)
+    >>> scene = np.full((40, 40), 4.0)
+    >>> holes = np.zeros((40, 40), dtype=bool)
     >>> holes[10:12, 10:12] = True
     >>> full = efmca.inpaint(efmca.corrupt(scene, "poisson"), holes, "poisson", quality="fast")
     >>> bool(np.isfinite(full).all())

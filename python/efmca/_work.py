@@ -75,7 +75,7 @@ class _Bar:
     def __call__(self, progress: Progress) -> None:
         if self._bar is None or progress.total != self._total or progress.done < self._bar.n:
             self.close()
-            self._bar, self._total = self._tqdm(total=progress.total, leave=False), progress.total
+            self._bar, self._total = self._tqdm(total=progress.total, desc=progress.stage, leave=False), progress.total
         bound = "" if progress.bound is None else f", bound {progress.bound:.6e}"
         self._bar.set_description(progress.stage + bound, refresh=False)
         self._bar.update(progress.done - self._bar.n)

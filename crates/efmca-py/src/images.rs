@@ -1,11 +1,11 @@
 //! Denoising, test images, and how near an image is to another. Images are pages, rows, columns and channels.
 
-use efmca::Causes;
 use efmca::tasks::corrupt::Corruption;
 use efmca::tasks::denoise::{Denoised, Denoiser, Quality};
 use efmca::tasks::noise::{FoundNoise, ImageNoise};
 use efmca::tasks::quality;
 use efmca::tasks::residual::ResidualCheck;
+use efmca::{Causes, Error};
 use efmca_io::ModelFile;
 use numpy::{IntoPyArray, PyReadonlyArray2, PyReadonlyArray4, PyReadonlyArrayDyn};
 use pyo3::prelude::*;
@@ -82,14 +82,24 @@ pub(crate) fn denoise<'py>(
     };
     let (found, denoised, family) = work.run(py, |observer| {
         if is_given {
-            return Ok((None, given.run_observed(pixels, observer)?, family));
+            return Ok((None, given.run_observed(pixels, observer).map_err(of_patches)?, family));
         }
         let found = ImageNoise::new().seed(settings.seed).run_observed(pixels, observer)?;
         let denoiser = settings.denoiser_for(found.family.clone())?;
         let family = found.family.clone();
-        Ok((Some(found), denoiser.run_observed(pixels, observer)?, family))
+        Ok((Some(found), denoiser.run_observed(pixels, observer).map_err(of_patches)?, family))
     })?;
     result(py, found, denoised, &family.spec(), own)
+}
+
+/// Errors about columns are about places in patches here.
+fn of_patches(error: Error) -> Fault {
+    match error {
+        Error::EmptyColumn { .. } => Fault::Value(
+            "so many pixels are missing that one place of the patches has none; give a smaller patch_size".into(),
+        ),
+        other => other.into(),
+    }
 }
 
 fn result<'py>(

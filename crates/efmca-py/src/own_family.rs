@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use efmca::family::custom::{Custom, Definition, Derivatives, Real};
-use efmca::family::{Measure, SharedFamily, Support, expectation};
+use efmca::family::{Family, Measure, SharedFamily, Support, expectation};
 use pyo3::exceptions::{PyArithmeticError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -18,6 +18,9 @@ use crate::work::raise_later;
 const MOST_STATISTICS: usize = 4;
 /// How far the sum or the integral of the density may be from one.
 const NORMALISED: f64 = 1e-6;
+
+/// Values that are added up to see whether probabilities sum to one.
+const MOST_VALUES: i32 = 100_000;
 
 /// The functions, and what else defines the family.
 #[derive(Debug)]
@@ -125,8 +128,8 @@ fn derivative(f: impl Fn(f64) -> f64, x: f64) -> f64 {
             }
             next.push(value);
         }
-        // rounding has taken over
-        if (next[next.len() - 1] - row[row.len() - 1]).abs() > 4.0 * error {
+        // nothing is left to gain, or rounding has taken over
+        if error <= 1e-14 * best.abs() || (next[next.len() - 1] - row[row.len() - 1]).abs() > 4.0 * error {
             break;
         }
         row = next;
@@ -157,28 +160,45 @@ impl<const L: usize> Definition<L> for Defined<L> {
     fn a_with_derivatives(&self, eta: &[f64; L]) -> Derivatives<L> {
         let value = self.0.a(eta);
         let gradient: [f64; L] = point(&self.0.gradient(eta));
-        // it decides how fast a solution is found and not which, so that one difference is enough
-        let mut hessian = [[0.0; L]; L];
-        for l in 0..L {
-            let h = 1e-4 * eta[l].abs().max(1e-2);
-            let column = |h: f64| self.0.gradient(&with(eta, l, eta[l] + h));
-            let (up, down) = (column(h), column(-h));
-            for (k, line) in hessian.iter_mut().enumerate() {
-                line[l] = (up[k] - down[k]) / (2.0 * h);
-                if !line[l].is_finite() {
-                    let (up, down) = (column(0.01 * h), column(-0.01 * h));
-                    line[l] = (up[k] - down[k]) / (0.02 * h);
-                }
-            }
-        }
-        let symmetric = std::array::from_fn(|k| std::array::from_fn(|l| 0.5 * (hessian[k][l] + hessian[l][k])));
-        Derivatives { value, gradient, hessian: symmetric }
+        let finite = |hessian: &[[f64; L]; L]| hessian.iter().flatten().all(|entry| entry.is_finite());
+        // beside the end of the domain only a short step stays inside
+        let scales = [1e-1, 1e-4, 1e-7, 1e-10, 1e-13].into_iter();
+        let hessian = scales.map(|scale| self.hessian(eta, value, scale)).find(finite).unwrap_or([[f64::NAN; L]; L]);
+        Derivatives { value, gradient, hessian }
     }
     fn some_eta(&self) -> [f64; L] {
         point(&self.0.some_eta)
     }
     fn mean(&self, eta: &[f64; L]) -> Option<f64> {
         self.0.mean.as_ref().map(|mean| Functions::later(mean, eta, 1)[0])
+    }
+}
+
+impl<const L: usize> Defined<L> {
+    /// The second derivatives of $A$ by one difference each. They decide how fast a solution is found, and not which.
+    fn hessian(&self, eta: &[f64; L], value: f64, scale: f64) -> [[f64; L]; L] {
+        let h: [f64; L] = std::array::from_fn(|l| 3e-4 * eta[l].abs().max(scale));
+        let moved = |k: usize, up: f64, l: usize, right: f64| {
+            let mut moved = *eta;
+            moved[k] += up * h[k];
+            moved[l] += right * h[l];
+            self.0.a(&moved)
+        };
+        let mut found = [[0.0; L]; L];
+        for k in 0..L {
+            for l in 0..=k {
+                found[k][l] = match k == l {
+                    true => (moved(k, 1.0, l, 0.0) - 2.0 * value + moved(k, -1.0, l, 0.0)) / (h[k] * h[k]),
+                    false => {
+                        let corners = [(1.0, 1.0), (-1.0, -1.0), (1.0, -1.0), (-1.0, 1.0)]
+                            .map(|(up, right)| moved(k, up, l, right));
+                        (corners[0] + corners[1] - corners[2] - corners[3]) / (4.0 * h[k] * h[l])
+                    }
+                };
+                found[l][k] = found[k][l];
+            }
+        }
+        found
     }
 }
 
@@ -234,7 +254,7 @@ impl OwnFamily {
                 )));
             }
         };
-        let total = expectation(&*shared, &functions.some_eta, |_| 1.0);
+        let total = total(&*shared, &functions.some_eta);
         if !((total - 1.0).abs() <= NORMALISED) {
             return Err(PyValueError::new_err(format!(
                 "the density of `{}` at some_eta sums or integrates to {total}, and not to 1: check t, log_h, a and the \
@@ -261,6 +281,32 @@ impl OwnFamily {
     fn phi(&self, w: Vec<f64>) -> PyResult<Vec<f64>> {
         efmca::family::checked_phi(&*self.shared, &w).map_err(crate::errors::value_error)
     }
+}
+
+/// The sum or the integral of the density. A sum is given up after so many values that it can be no density.
+fn total(family: &dyn Family, eta: &[f64]) -> f64 {
+    let support = family.support();
+    if support.measure != Measure::Counting {
+        return expectation(family, eta, |_| 1.0);
+    }
+    let first = if support.low.is_finite() { support.low } else { support.high.min(0.0) };
+    let density = |y: &f64| family.log_density(*y, eta).exp();
+    let up = (0..MOST_VALUES).map(|step| first + f64::from(step)).take_while(|y| *y <= support.high);
+    let down = (1..MOST_VALUES).map(|step| first - f64::from(step)).take_while(|y| *y >= support.low);
+    let mut sum = 0.0;
+    for side in [up.collect::<Vec<f64>>(), down.collect()] {
+        let mut before = 0.0;
+        for y in side {
+            let now = density(&y);
+            sum += now;
+            // too much already, or past the mode and next to nothing
+            if !(sum < 2.0) || (now < before && now < 1e-3 * NORMALISED * sum.max(NORMALISED)) {
+                break;
+            }
+            before = now;
+        }
+    }
+    sum
 }
 
 /// Values that the family has.
