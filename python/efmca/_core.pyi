@@ -6,6 +6,7 @@ from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import disjoint_base
 
 _Array = NDArray[np.float64]
 _Table = NDArray[np.float64] | NDArray[np.float32]
@@ -13,6 +14,31 @@ _FamilyArg = str | OwnFamily
 _Work = dict[str, Any]
 
 __version__: str
+__all__ = [
+    "Model",
+    "OwnFamily",
+    "Progress",
+    "Stopped",
+    "__version__",
+    "corrupt",
+    "denoise",
+    "families",
+    "families_of_columns",
+    "family_info",
+    "fit",
+    "image_noise",
+    "learn_features",
+    "load_model",
+    "main",
+    "model_from_bytes",
+    "model_to_bytes",
+    "psnr",
+    "rank_families",
+    "residual",
+    "save_model",
+    "select",
+    "ssim",
+]
 
 class Stopped(RuntimeError): ...
 
@@ -29,6 +55,7 @@ class Progress:
     @property
     def bound(self) -> float | None: ...
 
+@disjoint_base
 class OwnFamily:
     def __new__(
         cls,

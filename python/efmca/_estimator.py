@@ -243,7 +243,7 @@ class EFMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.families_ = model.families
         self.parameters_ = model.parameters()
         self.background_ = model.means_of(np.zeros((1, model.n_components)), _QUIET)[0]
-        names = self._columns.names or list(range(self._columns.count))
+        names: list[Any] = list(self._columns.names or range(self._columns.count))
         self.categories_ = {names[d]: self._columns.categories[d] for d, _ in self._columns.labels}
 
     def _set_history(self, about: dict[str, Any]) -> None:
@@ -257,7 +257,7 @@ class EFMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.n_iter_ = about["n_iter"]
         self.converged_ = about["converged"]
         self.choice_ = None if about["choice"] is None else CauseChoice(about["choice"], self.families_)
-        names = self._columns.names or list(range(self._columns.count))
+        names: list[Any] = list(self._columns.names or range(self._columns.count))
         self.rankings_ = {name: rows for name, rows in zip(names, about["rankings"], strict=True) if rows is not None}
 
     # ---------------------------------------------------------------------------------------------------- applying
@@ -476,7 +476,7 @@ class EFMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return hasattr(self, "model_")
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
 
@@ -514,10 +514,10 @@ def _weights(weights: Any, array: Any) -> Array | None:
         return None
     if np.isscalar(weights):
         weights = np.full(array.shape[0], weights)
-    weights = np.ascontiguousarray(weights, dtype=np.float64)
-    if weights.shape != (array.shape[0],):
-        raise ValueError(f"sample_weight has the shape {weights.shape}, and X has {array.shape[0]} rows")
-    return weights
+    found: Array = np.ascontiguousarray(weights, dtype=np.float64)
+    if found.shape != (array.shape[0],):
+        raise ValueError(f"sample_weight has the shape {found.shape}, and X has {array.shape[0]} rows")
+    return found
 
 
 def _families(family: Any, columns: Columns) -> tuple[list[Any], list[tuple[int, int]]]:

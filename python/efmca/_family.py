@@ -78,7 +78,7 @@ class Family(_core.OwnFamily):
             if function is not None and not callable(function):
                 raise TypeError(f"{what} must be a function, not {type(function).__name__}")
         eta = [float(some_eta)] if isinstance(some_eta, (int, float)) else [float(value) for value in some_eta]
-        family = super().__new__(cls, name, t, a, log_h, gradient, mean, eta, *_support(support))
+        family: Family = super().__new__(cls, name, t, a, log_h, gradient, mean, eta, *_support(support))
         family._arguments = (name, t, a, log_h, some_eta, support, gradient, mean)
         return family
 

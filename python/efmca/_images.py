@@ -7,7 +7,7 @@ or float32 for images of that type, and have the shape of the image.
 
 from __future__ import annotations
 
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,30 @@ from efmca._frames import as_floats
 from efmca._results import Denoised
 from efmca._work import Callback, seed_of, working
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
 Array = NDArray[Any]
 FamilyLike = str | _core.OwnFamily
+
+
+class _Options(TypedDict, total=False):
+    """What `denoise` takes by name, whatever it returns."""
+
+    quality: str
+    channel_axis: int | None
+    mask: Any
+    patch_size: Any
+    n_components: int | Literal["auto"] | None
+    causes_only: bool
+    n_states: int | None
+    max_iter: int | None
+    learn_pages: Any
+    random_state: Any
+    keep_model: bool
+    n_jobs: int | None
+    verbose: int
+    callback: Callback | None
 
 
 class _Pages:
@@ -79,29 +101,28 @@ def denoise(
     image: Any,
     family: FamilyLike = ...,
     *,
-    quality: str = ...,
-    channel_axis: int | None = ...,
-    mask: Any = ...,
-    patch_size: Any = ...,
-    n_components: int | Literal["auto"] | None = ...,
-    causes_only: bool = ...,
-    n_states: int | None = ...,
-    max_iter: int | None = ...,
-    learn_pages: Any = ...,
-    random_state: Any = ...,
     return_std: Literal[False] = ...,
     full_output: Literal[False] = ...,
-    keep_model: bool = ...,
-    n_jobs: int | None = ...,
-    verbose: int = ...,
-    callback: Callback | None = ...,
+    **options: Unpack[_Options],
 ) -> Array: ...
 @overload
 def denoise(
-    image: Any, family: FamilyLike = ..., *, return_std: Literal[True], full_output: Literal[False] = ..., **kwargs: Any
+    image: Any,
+    family: FamilyLike = ...,
+    *,
+    return_std: Literal[True],
+    full_output: Literal[False] = ...,
+    **options: Unpack[_Options],
 ) -> tuple[Array, Array]: ...
 @overload
-def denoise(image: Any, family: FamilyLike = ..., *, full_output: Literal[True], **kwargs: Any) -> Denoised: ...
+def denoise(
+    image: Any,
+    family: FamilyLike = ...,
+    *,
+    return_std: bool = ...,
+    full_output: Literal[True],
+    **options: Unpack[_Options],
+) -> Denoised: ...
 def denoise(
     image: Any,
     family: FamilyLike = "auto",

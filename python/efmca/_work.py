@@ -70,7 +70,8 @@ class _Bar:
     """A bar of tqdm, anew for each part of the work."""
 
     def __init__(self, tqdm: Any) -> None:
-        self._tqdm, self._bar, self._total = tqdm, None, 0
+        self._tqdm, self._total = tqdm, 0
+        self._bar: Any = None
 
     def __call__(self, progress: Progress) -> None:
         if self._bar is None or progress.total != self._total or progress.done < self._bar.n:

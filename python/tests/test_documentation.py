@@ -24,6 +24,16 @@ def test_examples_run(name):
         assert found.attempted > 0
 
 
+def test_the_code_of_the_readme_runs(capsys):
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    blocks = [block.split("```")[0] for block in readme.split("```python\n")[1:]]
+    assert blocks
+    for block in blocks:
+        exec(compile(block, "README.md", "exec"), {})
+    before, after = (float(text.split(" dB")[0].split()[-1]) for text in capsys.readouterr().out.splitlines()[0].split(","))
+    assert after > before + 6
+
+
 @pytest.mark.parametrize("name", ["EFMCA", "Family", "denoise", "corrupt", "noise_type", "select", "learn_features"])
 def test_all_parameters_are_documented(name):
     one = getattr(efmca, name)
