@@ -119,11 +119,11 @@ fn result<'py>(
         };
         Model::new(file, own.into_iter().collect())
     });
-    let members: Vec<(usize, (usize, usize), usize, Vec<f64>)> = denoised
+    let members: Vec<_> = denoised
         .members
         .iter()
         .map(|member| {
-            let bounds = member.history.iter().map(|step| step.bound).collect();
+            let bounds: Vec<f64> = member.history.iter().map(|step| step.bound).collect();
             (member.model.h(), member.settings.patch, member.block, bounds)
         })
         .collect();

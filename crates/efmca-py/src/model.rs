@@ -19,6 +19,9 @@ use crate::work::Work;
 /// Rows that are drawn before Ctrl-C is looked for.
 const DRAWN: usize = 1024;
 
+/// A matrix that Python gets.
+type Matrix<'py> = Bound<'py, PyArray2<f64>>;
+
 /// A trained model, with what is known of its columns.
 #[pyclass(frozen, module = "efmca._core")]
 #[derive(Debug)]
@@ -141,7 +144,7 @@ impl Model {
     }
 
     /// The mean that each cause gives each column.
-    fn means<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<f64>> {
+    fn means<'py>(&self, py: Python<'py>) -> Matrix<'py> {
         self.inner().means().into_pyarray(py)
     }
 
@@ -184,7 +187,7 @@ impl Model {
         inference: &str,
         states: Option<usize>,
         work: Work,
-    ) -> PyResult<(Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>)> {
+    ) -> PyResult<(Matrix<'py>, Bound<'py, PyArray1<f64>>)> {
         let rows = x.rows();
         let found = work.run(py, |observer| {
             self.check_columns(rows.data().d())?;
@@ -201,7 +204,7 @@ impl Model {
         inference: &str,
         states: Option<usize>,
         work: Work,
-    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    ) -> PyResult<Matrix<'py>> {
         let rows = x.rows();
         let found = work.run(py, |observer| {
             self.check_columns(rows.data().d())?;
@@ -218,7 +221,7 @@ impl Model {
         inference: &str,
         states: Option<usize>,
         work: Work,
-    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    ) -> PyResult<Matrix<'py>> {
         let rows = x.rows();
         let found = work.run(py, |observer| {
             self.check_columns(rows.data().d())?;
@@ -236,7 +239,7 @@ impl Model {
         inference: &str,
         states: Option<usize>,
         work: Work,
-    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    ) -> PyResult<Matrix<'py>> {
         let rows = x.rows();
         let found = work.run(py, |observer| {
             self.check_columns(rows.data().d())?;
@@ -246,25 +249,14 @@ impl Model {
     }
 
     /// The means of all columns, given how likely each cause is to be active.
-    fn means_of<'py>(
-        &self,
-        py: Python<'py>,
-        active: PyReadonlyArray2<'py, f64>,
-        work: Work,
-    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    fn means_of<'py>(&self, py: Python<'py>, active: PyReadonlyArray2<'py, f64>, work: Work) -> PyResult<Matrix<'py>> {
         let active = active.as_array();
         let found = work.run(py, |_| Ok(self.inner().means_of(active)?))?;
         Ok(found.into_pyarray(py))
     }
 
     /// Rows drawn from the model, and the states that made them.
-    fn sample<'py>(
-        &self,
-        py: Python<'py>,
-        rows: usize,
-        seed: u64,
-        work: Work,
-    ) -> PyResult<(Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<f64>>)> {
+    fn sample<'py>(&self, py: Python<'py>, rows: usize, seed: u64, work: Work) -> PyResult<(Matrix<'py>, Matrix<'py>)> {
         let (h, d) = (self.inner().h(), self.inner().d());
         if rows.checked_mul(h.max(d)).is_none_or(|size| size > isize::MAX as usize / 8) {
             return Err(PyValueError::new_err(format!("n_samples = {rows}: these are too many")));

@@ -255,7 +255,7 @@ impl OwnFamily {
             }
         };
         let total = total(&*shared, &functions.some_eta);
-        if !((total - 1.0).abs() <= NORMALISED) {
+        if total.is_nan() || (total - 1.0).abs() > NORMALISED {
             return Err(PyValueError::new_err(format!(
                 "the density of `{}` at some_eta sums or integrates to {total}, and not to 1: check t, log_h, a and the \
                  support",
@@ -300,7 +300,7 @@ fn total(family: &dyn Family, eta: &[f64]) -> f64 {
             let now = density(&y);
             sum += now;
             // too much already, or past the mode and next to nothing
-            if !(sum < 2.0) || (now < before && now < 1e-3 * NORMALISED * sum.max(NORMALISED)) {
+            if sum.is_nan() || sum > 2.0 || (now < before && now < 1e-3 * NORMALISED * sum.max(NORMALISED)) {
                 break;
             }
             before = now;
