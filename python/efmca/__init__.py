@@ -30,6 +30,8 @@ _PLACES = {
     "inpaint": "_images",
     "corrupt": "_images",
     "psnr": "_images",
+    "calibrate": "_camera",
+    "Camera": "_camera",
     "ssim": "_images",
     "noise_type": "_noise",
     "select": "_noise",
@@ -64,6 +66,8 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
+    from efmca._camera import Camera as Camera
+    from efmca._camera import calibrate as calibrate
     from efmca._core import Progress as Progress
     from efmca._core import Stopped as Stopped
     from efmca._core import __version__ as __version__

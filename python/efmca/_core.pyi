@@ -20,6 +20,7 @@ __all__ = [
     "Progress",
     "Stopped",
     "__version__",
+    "calibrate",
     "corrupt",
     "denoise",
     "families",
@@ -132,6 +133,15 @@ def corrupt(
     floor: float | None,
     offset: float | None,
     seed: int,
+    work: _Work,
+) -> dict[str, Any]: ...
+def calibrate(
+    scenes: Sequence[_Array],
+    flats: Sequence[_Array],
+    darks: Sequence[_Array],
+    one_scene: bool,
+    offset: float | None,
+    read_noise: float | None,
     work: _Work,
 ) -> dict[str, Any]: ...
 def psnr(estimate: _Array, clean: _Array, peak: float) -> float: ...

@@ -13,14 +13,14 @@ import pytest
 
 import efmca
 
-MODULES = ["efmca", *(f"efmca.{name}" for name in ("_estimator", "_family", "_features", "_images", "_noise", "_results"))]
+MODULES = ["efmca", *(f"efmca.{name}" for name in ("_camera", "_estimator", "_family", "_features", "_images", "_noise", "_results"))]
 
 
 @pytest.mark.parametrize("name", MODULES)
 def test_examples_run(name):
     found = doctest.testmod(importlib.import_module(name))
     assert found.failed == 0
-    if name in ("efmca", "efmca._estimator", "efmca._family", "efmca._images", "efmca._noise", "efmca._features"):
+    if name in ("efmca", "efmca._camera", "efmca._estimator", "efmca._family", "efmca._images", "efmca._noise", "efmca._features"):
         assert found.attempted > 0
 
 
@@ -34,7 +34,7 @@ def test_the_code_of_the_readme_runs(capsys):
     assert after > before + 6
 
 
-@pytest.mark.parametrize("name", ["EFMCA", "Family", "denoise", "corrupt", "noise_type", "select", "learn_features"])
+@pytest.mark.parametrize("name", ["EFMCA", "Family", "denoise", "corrupt", "noise_type", "select", "learn_features", "calibrate"])
 def test_all_parameters_are_documented(name):
     one = getattr(efmca, name)
     signature = inspect.signature(one.__new__ if name == "Family" else one)

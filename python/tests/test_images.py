@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 
 import numpy as np
@@ -139,3 +140,23 @@ def test_wrong_images(square):
         efmca.corrupt(noisy, "gaussian")
     with pytest.raises(ValueError, match=r"expected \[40, 48\], found \[3, 48\]"):
         efmca.psnr(noisy, noisy[:3])
+
+
+def test_a_camera_is_that_of_the_program(program, rng, tmp_path):
+    photons = np.tile(np.linspace(0, 10, 150), (150, 1))
+    image = 3 * rng.poisson(photons) + 100 + rng.normal(size=photons.shape)
+    np.save(tmp_path / "scene.npy", image)
+    run(program, "calibrate", tmp_path / "scene.npy", "-o", tmp_path / "camera.json")
+    camera = efmca.calibrate(image)
+    written = json.loads((tmp_path / "camera.json").read_text())
+    assert camera.gain == written["gain"] and camera.offset == written["offset"]
+    assert camera.gain == pytest.approx(3, rel=0.1) and "gain 3" in repr(camera) or "gain 2.9" in repr(camera)
+    assert camera.points.shape[1] == 2
+    clean = efmca.denoise(image[:40, :40], camera.family, quality="fast")
+    assert np.isfinite(clean).all()
+    known = efmca.calibrate([image], offset=100, read_noise=1)
+    assert known.offset == 100 and known.errors[1] is None
+    with pytest.raises(ValueError, match="cannot be calibrated"):
+        efmca.calibrate(image[:5, :5])
+    with pytest.raises(ValueError, match="read_noise"):
+        efmca.calibrate(image, read_noise=-1)

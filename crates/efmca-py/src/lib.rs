@@ -13,10 +13,11 @@
 //! | `fit` | learning a table |
 //! | `images` | denoising, test images, and how near an image is to another |
 //! | `noise` | noise types and the number of causes |
-//! | `features` | features of images |
+//! | `features`, `camera` | features of images; cameras |
 //! | `program` | the program `efmca` |
 
 mod arrays;
+mod camera;
 mod errors;
 mod families;
 mod features;
@@ -34,6 +35,8 @@ use pyo3::prelude::*;
 /// The compiled part of `efmca`.
 #[pymodule]
 mod _core {
+    #[pymodule_export]
+    use crate::camera::calibrate;
     #[pymodule_export]
     use crate::errors::Stopped;
     #[pymodule_export]

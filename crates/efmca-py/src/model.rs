@@ -3,6 +3,7 @@
 use efmca::family::SharedFamily;
 use efmca::model::Inference;
 use efmca::tasks::encode::Encoder;
+use efmca::{Data, Error, Observer};
 use efmca_io::ModelFile;
 use ndarray::{Array1, Array2, s};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray2};
@@ -61,12 +62,23 @@ impl Model {
         })
     }
 
-    /// An error if the data does not have the columns of the model.
-    fn check_columns(&self, found: usize) -> Result<(), Fault> {
-        match self.inner().d() {
-            expected if expected == found => Ok(()),
-            expected => Err(Fault::Value(format!("X has {found} columns, and the model has {expected}"))),
-        }
+    /// What `apply` makes of the rows of a table.
+    fn applied<T: Send>(
+        &self,
+        py: Python<'_>,
+        x: &Table<'_>,
+        (inference, states): (&str, Option<usize>),
+        work: &Work,
+        apply: impl FnOnce(&Encoder<'_>, &dyn Data, &mut Observer<'_>) -> Result<T, Error> + Send,
+    ) -> PyResult<T> {
+        let rows = x.rows();
+        work.run(py, |observer| {
+            let (found, expected) = (rows.data().d(), self.inner().d());
+            if found != expected {
+                return Err(Fault::Value(format!("X has {found} columns, and the model has {expected}")));
+            }
+            Ok(apply(&self.encoder(inference, states)?, rows.data(), observer)?)
+        })
     }
 }
 
@@ -188,11 +200,8 @@ impl Model {
         states: Option<usize>,
         work: Work,
     ) -> PyResult<(Matrix<'py>, Bound<'py, PyArray1<f64>>)> {
-        let rows = x.rows();
-        let found = work.run(py, |observer| {
-            self.check_columns(rows.data().d())?;
-            Ok(self.encoder(inference, states)?.run_observed(rows.data(), observer)?)
-        })?;
+        let how = (inference, states);
+        let found = self.applied(py, &x, how, &work, |encoder, rows, observer| encoder.run_observed(rows, observer))?;
         Ok((found.active.into_pyarray(py), found.log_likelihoods.into_pyarray(py)))
     }
 
@@ -205,11 +214,8 @@ impl Model {
         states: Option<usize>,
         work: Work,
     ) -> PyResult<Matrix<'py>> {
-        let rows = x.rows();
-        let found = work.run(py, |observer| {
-            self.check_columns(rows.data().d())?;
-            Ok(self.encoder(inference, states)?.states(rows.data(), observer)?)
-        })?;
+        let how = (inference, states);
+        let found = self.applied(py, &x, how, &work, |encoder, rows, observer| encoder.states(rows, observer))?;
         Ok(found.into_pyarray(py))
     }
 
@@ -222,11 +228,8 @@ impl Model {
         states: Option<usize>,
         work: Work,
     ) -> PyResult<Matrix<'py>> {
-        let rows = x.rows();
-        let found = work.run(py, |observer| {
-            self.check_columns(rows.data().d())?;
-            Ok(self.encoder(inference, states)?.means(rows.data(), observer)?)
-        })?;
+        let how = (inference, states);
+        let found = self.applied(py, &x, how, &work, |encoder, rows, observer| encoder.means(rows, observer))?;
         Ok(found.into_pyarray(py))
     }
 
@@ -240,11 +243,9 @@ impl Model {
         states: Option<usize>,
         work: Work,
     ) -> PyResult<Matrix<'py>> {
-        let rows = x.rows();
-        let found = work.run(py, |observer| {
-            self.check_columns(rows.data().d())?;
-            Ok(self.encoder(inference, states)?.filled(rows.data(), &labels, observer)?)
-        })?;
+        let how = (inference, states);
+        let found =
+            self.applied(py, &x, how, &work, |encoder, rows, observer| encoder.filled(rows, &labels, observer))?;
         Ok(found.into_pyarray(py))
     }
 

@@ -2,7 +2,7 @@
 
 use efmca::Causes;
 use efmca::family::SharedFamily;
-use efmca::tasks::noise::{ColumnFamily, FoundNoise, ImageNoise, NoiseType, Ranking, Source, TableNoise};
+use efmca::tasks::noise::{ColumnFamily, Difference, FoundNoise, ImageNoise, NoiseType, Ranking, Source, TableNoise};
 use efmca::tasks::select::{CauseChoice, CauseSearch};
 use efmca_io::ModelFile;
 use numpy::{PyReadonlyArray2, PyReadonlyArray4};
@@ -83,12 +83,7 @@ fn ranked<'py>(py: Python<'py>, ranking: &Ranking) -> PyResult<Bound<'py, PyDict
     result.set_item("n_components", ranking.causes)?;
     result.set_item("entries", ranking.entries)?;
     let rows = ranking.ranked.iter().map(|one| {
-        let row = PyDict::new(py);
-        row.set_item("family", one.family.spec())?;
-        row.set_item("held_out", one.held_out)?;
-        row.set_item("behind", one.behind.mean)?;
-        row.set_item("error", one.behind.error)?;
-        row.set_item("tied", one.tied)?;
+        let row = compared(py, &one.family, one.held_out, one.behind, one.tied)?;
         row.set_item("bic", one.bic)?;
         row.set_item("parameters", one.parameters)?;
         Ok(row)
@@ -100,17 +95,26 @@ fn ranked<'py>(py: Python<'py>, ranking: &Ranking) -> PyResult<Bound<'py, PyDict
     Ok(result)
 }
 
+/// A family that was compared with others.
+fn compared<'py>(
+    py: Python<'py>,
+    family: &SharedFamily,
+    held_out: f64,
+    behind: Difference,
+    tied: bool,
+) -> PyResult<Bound<'py, PyDict>> {
+    let row = PyDict::new(py);
+    row.set_item("family", family.spec())?;
+    row.set_item("held_out", held_out)?;
+    row.set_item("behind", behind.mean)?;
+    row.set_item("error", behind.error)?;
+    row.set_item("tied", tied)?;
+    Ok(row)
+}
+
 /// The families that were tried in a column, the best first.
 pub(crate) fn trials<'py>(py: Python<'py>, column: &ColumnFamily) -> PyResult<Vec<Bound<'py, PyDict>>> {
-    let rows = column.trials.iter().map(|one| {
-        let row = PyDict::new(py);
-        row.set_item("family", one.family.spec())?;
-        row.set_item("held_out", one.held_out)?;
-        row.set_item("behind", one.behind.mean)?;
-        row.set_item("error", one.behind.error)?;
-        row.set_item("tied", one.tied)?;
-        Ok(row)
-    });
+    let rows = column.trials.iter().map(|one| compared(py, &one.family, one.held_out, one.behind, one.tied));
     rows.collect()
 }
 
@@ -173,15 +177,7 @@ pub(crate) fn found_noise<'py>(py: Python<'py>, found: &FoundNoise) -> PyResult<
     result.set_item("family", found.family.spec())?;
     result.set_item("sentence", found.sentence())?;
     result.set_item("camera", found.camera.map(|camera| (camera.gain, camera.offset)))?;
-    let rows = found.ranked().iter().map(|one| {
-        let row = PyDict::new(py);
-        row.set_item("family", one.family.spec())?;
-        row.set_item("held_out", one.held_out)?;
-        row.set_item("behind", one.behind.mean)?;
-        row.set_item("error", one.behind.error)?;
-        row.set_item("tied", one.tied)?;
-        Ok(row)
-    });
+    let rows = found.ranked().iter().map(|one| compared(py, &one.family, one.held_out, one.behind, one.tied));
     result.set_item("ranking", rows.collect::<PyResult<Vec<_>>>()?)?;
     Ok(result)
 }
