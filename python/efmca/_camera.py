@@ -99,9 +99,10 @@ def calibrate(
     >>> bool(abs(camera.gain - 2) < 0.2 and abs(camera.offset - 50) < 1)
     True
     """
-    shots = [_images(images, channel_axis, what) for images, what in [(scenes, "scenes"), (flats, "flats"), (darks, "darks")]]
+    seen, even = _images(scenes, channel_axis, "scenes"), _images(flats, channel_axis, "flats")
+    dark = _images(darks, channel_axis, "darks")
     with working(n_jobs) as work:
-        return Camera(_core.calibrate(*shots, bool(one_scene), offset, read_noise, work))
+        return Camera(_core.calibrate(seen, even, dark, bool(one_scene), offset, read_noise, work))
 
 
 def _images(images: Any, channel_axis: int | None, what: str) -> Sequence[Any]:

@@ -168,7 +168,6 @@ fn work_that_is_stopped_gives_the_result_so_far() {
 
 #[test]
 fn truncated_training_ends_at_a_maximum() -> Result<(), Error> {
-    // Profiles that overlap a little everywhere: with the plain M-step the bound swings by a hundredth of itself.
     let truth = bars::model("poisson", 5, &[8.0], &[2.0], 0.2)?;
     let table = truth.sample(600, 1).y;
     let learned =
