@@ -89,7 +89,7 @@ mod tests {
             scope.spawn(|| {
                 one.watch_this_thread();
                 other.ask();
-                assert_eq!(one.catch(|| check()), Some(()));
+                assert_eq!(one.catch(check), Some(()));
                 one.ask();
                 assert!(one.asked() && one.catch(check).is_none());
                 one.forget();
