@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from efmca import _core
 from efmca._base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, NotFittedError, TransformerMixin
 from efmca._frames import Columns, frame_names, like, read_table
+from efmca._settings import families_of_columns, has_package, is_whole, row_weights, unique_names, values_of_labels
 from efmca._work import Callback, seed_of, working
 
 Array = NDArray[np.float64]
@@ -179,35 +180,35 @@ class EFMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 f"Found array with {array.shape[0]} sample(s) (shape={array.shape}) while a minimum of 2 is required by "
                 "EFMCA."
             )
-        settings["families"], settings["labels"] = _families(self.family, columns)
+        settings["families"], settings["labels"] = families_of_columns(self.family, columns)
         settings["start"] = self._start(array.shape[1])
         with working(self.n_jobs, self.callback, self.verbose, columns.names) as work:
-            model, about = _core.fit(array, _weights(sample_weight, array), settings, work)
+            model, about = _core.fit(array, row_weights(sample_weight, array), settings, work)
         self._columns = columns
         self.n_features_in_ = columns.count
         if columns.names is not None:
             self.feature_names_in_ = np.array(columns.names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        self._set_model(model.with_columns(_unique(columns.names), columns.texts))
+        self._set_model(model.with_columns(unique_names(columns.names), columns.texts))
         self._set_history(about)
         return self
 
     def _settings(self) -> dict[str, Any]:
         """The parameters for the compiled part, which checks them."""
         causes = self.n_components
-        if not (causes == "auto" or _is_whole(causes)):
+        if not (causes == "auto" or is_whole(causes)):
             raise TypeError(f"n_components = {causes!r}: give a whole number, or \"auto\"")
         for name in ("max_iter", "n_init", "n_states"):
             value = getattr(self, name)
             free = {"n_states": None, "n_init": "auto"}.get(name, ...)
             if value == free:
                 continue
-            if not _is_whole(value):
+            if not is_whole(value):
                 raise TypeError(f"{name} = {value!r}: give a whole number")
             if value < 1:
                 raise ValueError(f"{name} = {value}: give 1 or more")
-        if _is_whole(causes) and int(causes) < 1:
+        if is_whole(causes) and int(causes) < 1:
             raise ValueError(f"n_components = {causes}: a model needs one cause at least")
         for name in ("tol", "pseudo_count"):
             if isinstance(getattr(self, name), (str, bytes)) or not np.isscalar(getattr(self, name)):
@@ -351,7 +352,7 @@ class EFMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             The states that made them.
         """
         self._check_fitted()
-        if not _is_whole(n_samples) or n_samples < 1:
+        if not is_whole(n_samples) or n_samples < 1:
             raise ValueError(f"n_samples = {n_samples!r}: give a whole number of 1 or more")
         seed = seed_of(self.random_state if random_state is None else random_state)
         with self._working() as work:
@@ -400,8 +401,8 @@ class EFMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         if names == [f"column {d + 1}" for d in range(model.n_features)]:
             names = None  # the program calls columns so that have no names
         labels: list[Any] = list(model.labels) or [None] * model.n_features
-        frame = "pandas" if names is not None and _has("pandas") else "numpy"
-        found._columns = Columns(model.n_features, names, [_values(known) for known in labels], frame)
+        frame = "pandas" if names is not None and has_package("pandas") else "numpy"
+        found._columns = Columns(model.n_features, names, [values_of_labels(known) for known in labels], frame)
         found.n_features_in_ = model.n_features
         if names is not None:
             found.feature_names_in_ = np.array(names, dtype=object)
@@ -487,72 +488,3 @@ _QUIET: dict[str, Any] = {"n_jobs": 1, "callback": None, "names": None}
 def load_model(path: str | os.PathLike[str], families: Sequence[_core.OwnFamily] = ()) -> EFMCA:
     """Read a model file; see `EFMCA.load`."""
     return EFMCA.load(path, families)
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.bool_))
-
-
-def _has(module: str) -> bool:
-    import importlib.util
-
-    return importlib.util.find_spec(module) is not None
-
-
-def _values(labels: list[str] | None) -> list[Any] | None:
-    """Labels of a file, which are texts; those of booleans are booleans again."""
-    return [False, True] if labels == ["False", "True"] else labels
-
-
-def _unique(names: list[str] | None) -> list[str]:
-    """Names for a model file, which has none where two are equal."""
-    return names if names is not None and len(set(names)) == len(names) else []
-
-
-def _weights(weights: Any, array: Any) -> Array | None:
-    if weights is None:
-        return None
-    if np.isscalar(weights):
-        weights = np.full(array.shape[0], weights)
-    found: Array = np.ascontiguousarray(weights, dtype=np.float64)
-    if found.shape != (array.shape[0],):
-        raise ValueError(f"sample_weight has the shape {found.shape}, and X has {array.shape[0]} rows")
-    return found
-
-
-def _families(family: Any, columns: Columns) -> tuple[list[Any], list[tuple[int, int]]]:
-    """The family of each column, None where it is to be found, and the columns of labels without one."""
-    count, labels = columns.count, dict(columns.labels)
-    given: list[Any] = [None] * count
-    if isinstance(family, Mapping):
-        for key, one in family.items():
-            given[_place(key, columns)] = one
-        own = set(range(count)) - {d for d in labels if given[d] is None}
-    elif isinstance(family, (str, _core.OwnFamily)):
-        given = [family] * count
-        own = set(range(count)) - set(labels)
-    elif isinstance(family, Sequence) or isinstance(family, np.ndarray):
-        if len(family) != count:
-            raise ValueError(f"family has {len(family)} entries, and X has {count} columns")
-        given = list(family)
-        own = set(range(count)) - {d for d in labels if given[d] is None}
-    else:
-        raise TypeError(f"family must be a name, a Family, a list or a dict, not {type(family).__name__}")
-    for one in given:
-        if not (one is None or isinstance(one, (str, _core.OwnFamily))):
-            raise TypeError(f"a family is a name or a Family, not {one!r}")
-    found = [None if d not in own or given[d] == "auto" else given[d] for d in range(count)]
-    searched = {d for d in range(count) if d in own and given[d] == "auto"}
-    return found, [(d, size) for d, size in labels.items() if d not in own or d in searched]
-
-
-def _place(key: Any, columns: Columns) -> int:
-    """The number of a column that has a name or a number."""
-    if isinstance(key, str):
-        if columns.names is None or key not in columns.names:
-            known = "it has no names" if columns.names is None else f"the columns are {', '.join(columns.names[:20])}"
-            raise ValueError(f"family has an entry for column {key!r}, which X does not have; {known}")
-        return columns.names.index(key)
-    if not _is_whole(key) or not 0 <= key < columns.count:
-        raise ValueError(f"family has an entry for column {key!r}; give names, or numbers from 0 to {columns.count - 1}")
-    return int(key)

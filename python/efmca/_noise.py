@@ -8,10 +8,10 @@ from typing import Any, Literal
 import numpy as np
 
 from efmca import _core
-from efmca._estimator import _families
 from efmca._frames import Columns, frame_kind, read_table
 from efmca._images import _known, _Pages
 from efmca._results import CauseChoice, ColumnFamilies, NoiseRanking
+from efmca._settings import families_of_columns
 from efmca._work import Callback, seed_of, working
 
 FamilyLike = str | _core.OwnFamily
@@ -135,7 +135,7 @@ def noise_type(
     with working(n_jobs, callback, verbose, known.names) as work:
         if not each:
             return NoiseRanking(_core.rank_families(array, ranked, causes, comparison, work))
-        given, labels = _families(family or {}, known)
+        given, labels = families_of_columns(family or {}, known)
         fixed = [(d, one) for d, one in enumerate(given) if one is not None]
         found = _core.families_of_columns(array, fixed, labels, causes, comparison, work)
     return ColumnFamilies(found, list(known.names or range(known.count)))
@@ -203,7 +203,7 @@ def select(
     array, known = _table(data)
     with working(n_jobs, callback, verbose, known.names) as work:
         specs: list[Any]
-        given, labels = _families(family, known)
+        given, labels = families_of_columns(family, known)
         if any(one is None for one in given):
             if known.frame == "numpy" and all(one is None for one in given) and not labels:
                 specs = [_core.rank_families(array, None, "suitable", searching, work)["best"]]

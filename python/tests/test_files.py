@@ -96,7 +96,9 @@ before = set(sys.modules)
 import efmca
 loaded = {name.split(".")[0] for name in set(sys.modules) - before}
 assert loaded <= {"efmca", "__future__"}, loaded
+import numpy as np
 efmca.families()
+efmca.noise_type(np.arange(40.0).reshape(20, 2) % 7, ["poisson", "gaussian"], n_components=1, n_restarts=1)
 assert "sklearn" not in sys.modules and "pandas" not in sys.modules
 """
     returned, _, err = run_python(code)

@@ -17,8 +17,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import check_estimator
 
-# Starts are drawn from the rows in their order, so that shuffled rows begin elsewhere and end in another maximum, as
-# with scikit-learn's own estimators whose check this is an expected failure of. With rows in the same order weights are
+# Starts are drawn from the rows in their order, so that shuffled rows begin elsewhere and end in another maximum.
+# scikit-learn expects the same failure of its KMeans. With rows in the same order weights are
 # the same as repeated rows: test_estimator.py, test_weights_count_as_rows.
 EXPECTED = {"check_sample_weight_equivalence_on_dense_data": "the check shuffles rows, and starts depend on their order"}
 
