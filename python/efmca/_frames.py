@@ -69,7 +69,7 @@ def _plain(x: Any) -> Floats:
             "X is a sparse matrix: zeros are values here, and are not left out. Pass X.toarray(), or apply a model to "
             "blocks of rows: np.vstack([model.transform(X[i:i + 1000].toarray()) for i in range(0, X.shape[0], 1000)])"
         )
-    array = x if isinstance(x, np.ndarray) else np.asarray(x)
+    array = as_array(x)
     if array.dtype.kind == "c":
         raise ValueError("Complex data not supported: give real numbers")
     if array.ndim == 0:
@@ -82,6 +82,14 @@ def _plain(x: Any) -> Floats:
     if array.ndim != 2:
         raise ValueError(f"Found array with dim {array.ndim}, while dim <= 2 is required by EFMCA: give rows and columns")
     return as_floats(array)
+
+
+def as_array(x: Any) -> Any:
+    """An array, which is `x` itself where it is one; NaN where a masked array has nothing."""
+    if isinstance(x, np.ma.MaskedArray):
+        present: Any = x.astype(np.float64) if x.dtype.kind in "fiub" else x
+        return present.filled(np.nan if present.dtype.kind == "f" else None)
+    return x if isinstance(x, np.ndarray) else np.asarray(x)
 
 
 def as_floats(array: Any) -> Floats:

@@ -7,13 +7,14 @@ or float32 for images of that type, and have the shape of the image.
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from efmca import _core
-from efmca._frames import as_floats
+from efmca._frames import as_array, as_floats
 from efmca._results import Denoised
 from efmca._work import Callback, seed_of, working
 
@@ -47,7 +48,9 @@ class _Pages:
     """An image as pages, rows, columns and channels: a view of it where it is an array of float64."""
 
     def __init__(self, image: Any, channel_axis: int | None, what: str = "image") -> None:
-        array = image if isinstance(image, np.ndarray) else np.asarray(image)
+        if isinstance(image, (str, os.PathLike)):
+            raise TypeError(f"{what} is the name of a file; read it first (imageio.v3.imread), or use the program efmca")
+        array = as_array(image)
         if array.dtype.kind == "c":
             raise ValueError(f"{what} has complex values; clean real and imaginary parts, or the magnitude")
         if array.dtype.kind not in "fiub":
@@ -256,7 +259,7 @@ def inpaint(image: Any, mask: Any = None, family: FamilyLike = "auto", **kwargs:
     >>> bool(np.isfinite(full).all())
     True
     """
-    array = np.asarray(image)
+    array = as_array(image)
     missing = mask is not None and bool(np.any(mask))
     if not missing and not (array.dtype.kind == "f" and bool(np.isnan(array).any())):
         raise ValueError("no pixel is missing: give a mask, or NaN in the image, or use efmca.denoise")

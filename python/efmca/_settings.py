@@ -39,7 +39,10 @@ def row_weights(weights: Any, array: Any) -> Array | None:
         return None
     if np.isscalar(weights):
         weights = np.full(array.shape[0], weights)
-    found: Array = np.ascontiguousarray(weights, dtype=np.float64)
+    try:
+        found: Array = np.ascontiguousarray(weights, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"sample_weight must be numbers: {error}") from error
     if found.shape != (array.shape[0],):
         raise ValueError(f"sample_weight has the shape {found.shape}, and X has {array.shape[0]} rows")
     return found

@@ -73,6 +73,14 @@ def test_the_kind_of_array_does_not_matter(counts):
     assert EFMCA(1, "bernoulli").fit(counts > 5).families_ == ["bernoulli"] * 6
 
 
+def test_masked_arrays_have_missing_values(counts):
+    holes = np.where(counts > 22, np.nan, counts)
+    expected = EFMCA(2, "poisson").fit(holes).components_
+    masked = np.ma.masked_array(counts, counts > 22)
+    assert np.array_equal(EFMCA(2, "poisson").fit(masked).components_, expected)
+    assert np.array_equal(EFMCA(2, "poisson").fit(masked.astype(int)).components_, expected)
+
+
 def test_truncated_posteriors(counts):
     exact = EFMCA(2, "poisson", inference="exact").fit(counts)
     few = EFMCA(2, "poisson", inference="truncated", n_states=4).fit(counts)
@@ -194,6 +202,7 @@ def test_wrong_tables(counts):
     fails(objects, TypeError, r"X\[2, 1\]")
     fails(np.array([["2020-01-01"] * 2] * 3, dtype="datetime64[D]"), TypeError, "no numbers")
     fails(counts, ValueError, "200 rows", sample_weight=[1, 2])
+    fails(counts, ValueError, "sample_weight must be numbers", sample_weight=["a"] * 200)
     fails(counts, ValueError, r"sample_weight\[1\] is -1", sample_weight=[1, -1] * 100)
     fails(counts, ValueError, "all weights are zero", sample_weight=np.zeros(200))
     fails("text", ValueError, "Expected 2D array")

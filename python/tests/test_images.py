@@ -72,6 +72,8 @@ def test_corrupt_inpaint_and_psnr_are_those_of_the_program(program, square, tmp_
     full = efmca.inpaint(noisy, holes, "poisson", quality="fast")
     assert np.array_equal(full, np.load(tmp_path / "full.npy"))
     marked = np.where(holes, np.nan, noisy)
+    masked = np.ma.masked_array(noisy, holes)
+    assert np.array_equal(efmca.inpaint(masked, family="poisson", quality="fast"), full)
     assert np.array_equal(efmca.inpaint(marked, family="poisson", quality="fast"), full)
     assert efmca.psnr(means, full) > efmca.psnr(means, noisy) + 3
     assert efmca.psnr(means, means) == np.inf and efmca.ssim(means, means) == pytest.approx(1)
@@ -133,6 +135,7 @@ def test_wrong_images(square):
         (noisy.astype(complex), {}, ValueError, "complex"),
         (np.array([["a", "b"], ["c", "d"]]), {}, TypeError, "no numbers"),
         (noisy[:0], {}, ValueError, ""),
+        ("noisy.tif", {}, TypeError, "read it first"),
     ]:
         with pytest.raises(error, match=message or None):
             efmca.denoise(image, kwargs.pop("family", "poisson"), **kwargs)
