@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::io::ErrorKind;
-use std::process::ExitCode;
 
 /// Why a command stopped.
 #[derive(Debug)]
@@ -27,11 +26,11 @@ impl Failure {
     }
 
     /// 2 for wrong input, which is clap's code for wrong usage, too; 1 otherwise.
-    pub(crate) fn exit_code(&self) -> ExitCode {
+    pub(crate) fn exit_code(&self) -> u8 {
         match self {
-            Self::Input(_) => ExitCode::from(2),
-            Self::Work(_) => ExitCode::FAILURE,
-            Self::OutputClosed => ExitCode::SUCCESS,
+            Self::Input(_) => 2,
+            Self::Work(_) => 1,
+            Self::OutputClosed => 0,
         }
     }
 }

@@ -186,7 +186,7 @@ fn table(args: &InputArgs, is_text: bool) -> Result<(Content, Vec<String>), Fail
     let mut table = read_table(&args.input, &args.table.options()).map_err(Failure::input)?;
     let mut remarks: Vec<String> = table.remarks.iter().map(ToString::to_string).collect();
     let rows = table.values.nrows();
-    let step = rows.div_ceil(args.most.unwrap_or(Source::MOST_ROWS).max(1)).max(1);
+    let step = Source::row_step(rows, args.most.unwrap_or(Source::MOST_ROWS));
     if step > 1 {
         remarks.push(format!("every {step}th of its {rows} rows is looked at; --most N takes more of them"));
         table.values = table.values.slice(s![..;step, ..]).to_owned();

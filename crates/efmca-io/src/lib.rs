@@ -30,5 +30,8 @@ pub use checkpoint_file::{read_checkpoint, write_checkpoint};
 pub use error::IoError;
 pub use file_kind::FileKind;
 pub use mapped_rows::MappedRows;
-pub use model_file::{ColumnChange, ModelFile, ModelRows, read_model, read_model_file, write_model, write_model_file};
+pub use model_file::{
+    ColumnChange, ModelFile, ModelRows, decode_model, encode_model, read_model, read_model_file, read_model_file_with,
+    write_model, write_model_file,
+};
 pub use write::{check_place, write_atomically};

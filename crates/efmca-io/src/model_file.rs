@@ -11,6 +11,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use efmca::Model;
+use efmca::family::{SharedFamily, family};
 use efmca::model::Tensor;
 use efmca::tasks::learn::Whitening;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
@@ -113,7 +114,11 @@ impl From<Model> for ModelFile {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn write_model(path: &Path, model: &Model) -> Result<(), IoError> {
-    write(path, model.to_tensors(), model.to_metadata())
+    let failed = |error: safetensors::SafeTensorError| IoError::EncodeModel {
+        path: path.to_path_buf(),
+        reason: error.to_string(),
+    };
+    write_atomically(path, &encode(model.to_tensors(), model.to_metadata()).map_err(failed)?)
 }
 
 /// Writes a model with the names and labels of its columns, replacing a file that is there.
@@ -140,11 +145,21 @@ pub fn write_model(path: &Path, model: &Model) -> Result<(), IoError> {
 /// ```
 pub fn write_model_file(path: &Path, file: &ModelFile) -> Result<(), IoError> {
     let failed = |reason: String| IoError::EncodeModel { path: path.to_path_buf(), reason };
+    write_atomically(path, &encode_model(file).map_err(failed)?)
+}
+
+/// The bytes that [`write_model_file`] writes, for those who keep them elsewhere.
+///
+/// # Errors
+///
+/// What is wrong: not as many names or labels as columns, two columns with the same name, or a model that is too large for the
+/// format.
+pub fn encode_model(file: &ModelFile) -> Result<Vec<u8>, String> {
     if let Some(problem) = file.problem() {
-        return Err(failed(problem));
+        return Err(problem);
     }
     let metadata = file.model.to_metadata();
-    let mut metadata: Value = serde_json::from_str(&metadata).map_err(|error| failed(error.to_string()))?;
+    let mut metadata: Value = serde_json::from_str(&metadata).map_err(|error| error.to_string())?;
     if !file.names.is_empty() {
         metadata[NAMES_KEY] = json!(file.names);
     }
@@ -162,14 +177,10 @@ pub fn write_model_file(path: &Path, file: &ModelFile) -> Result<(), IoError> {
     }
     let mut tensors = file.model.to_tensors();
     tensors.extend(file.whitening.iter().flat_map(Whitening::to_tensors));
-    write(path, tensors, metadata.to_string())
+    encode(tensors, metadata.to_string()).map_err(|error| error.to_string())
 }
 
-fn write(path: &Path, tensors: Vec<Tensor>, metadata: String) -> Result<(), IoError> {
-    let failed = |error: safetensors::SafeTensorError| IoError::EncodeModel {
-        path: path.to_path_buf(),
-        reason: error.to_string(),
-    };
+fn encode(tensors: Vec<Tensor>, metadata: String) -> Result<Vec<u8>, safetensors::SafeTensorError> {
     let tensors: Vec<(Tensor, Vec<u8>)> = (tensors.into_iter())
         .map(|tensor| {
             let bytes = tensor.values.iter().flat_map(|value| value.to_le_bytes()).collect();
@@ -178,12 +189,10 @@ fn write(path: &Path, tensors: Vec<Tensor>, metadata: String) -> Result<(), IoEr
         .collect();
     let mut views = Vec::with_capacity(tensors.len());
     for (tensor, bytes) in &tensors {
-        let view = TensorView::new(Dtype::F64, tensor.shape.clone(), bytes).map_err(failed)?;
-        views.push((tensor.name.as_str(), view));
+        views.push((tensor.name.as_str(), TensorView::new(Dtype::F64, tensor.shape.clone(), bytes)?));
     }
     let metadata = HashMap::from([(METADATA_KEY.to_owned(), metadata)]);
-    let bytes = safetensors::serialize(views, Some(metadata)).map_err(failed)?;
-    write_atomically(path, &bytes)
+    safetensors::serialize(views, Some(metadata))
 }
 
 /// Reads a model that [`write_model`] wrote.
@@ -194,7 +203,7 @@ fn write(path: &Path, tensors: Vec<Tensor>, metadata: String) -> Result<(), IoEr
 /// or not a model of efmca.
 pub fn read_model(path: &Path) -> Result<Model, IoError> {
     let bytes = content(path)?;
-    let found = decode(&bytes).map(|(model, ..)| model);
+    let found = decode(&bytes, family).map(|(model, ..)| model);
     found.map_err(|problem| IoError::NotAModel { path: path.to_path_buf(), problem })
 }
 
@@ -204,9 +213,32 @@ pub fn read_model(path: &Path) -> Result<Model, IoError> {
 ///
 /// As [`read_model`], and [`IoError::NotAModel`] if names or labels do not fit the columns.
 pub fn read_model_file(path: &Path) -> Result<ModelFile, IoError> {
-    let bytes = content(path)?;
-    let found = decode(&bytes).and_then(|(model, metadata, tensors)| with_columns(model, &metadata, &tensors));
+    read_model_file_with(path, family)
+}
+
+/// The same with `find` in place of the registry, for models with families of your own.
+///
+/// # Errors
+///
+/// As [`read_model_file`].
+pub fn read_model_file_with(
+    path: &Path,
+    find: impl Fn(&str) -> Result<SharedFamily, efmca::Error>,
+) -> Result<ModelFile, IoError> {
+    let found = decode_model(&content(path)?, find);
     found.map_err(|problem| IoError::NotAModel { path: path.to_path_buf(), problem })
+}
+
+/// The model in bytes that [`encode_model`] made; `find` finds its families, such as [`efmca::family::family`].
+///
+/// # Errors
+///
+/// What is wrong with the bytes.
+pub fn decode_model(
+    bytes: &[u8],
+    find: impl Fn(&str) -> Result<SharedFamily, efmca::Error>,
+) -> Result<ModelFile, String> {
+    decode(bytes, find).and_then(|(model, metadata, tensors)| with_columns(model, &metadata, &tensors))
 }
 
 fn content(path: &Path) -> Result<Vec<u8>, IoError> {
@@ -262,7 +294,10 @@ fn with_columns(model: Model, metadata: &str, tensors: &[Tensor]) -> Result<Mode
 }
 
 /// The model in the bytes of a file and its metadata, or what is wrong with them.
-fn decode(bytes: &[u8]) -> Result<(Model, String, Vec<Tensor>), String> {
+fn decode(
+    bytes: &[u8],
+    find: impl Fn(&str) -> Result<SharedFamily, efmca::Error>,
+) -> Result<(Model, String, Vec<Tensor>), String> {
     let broken =
         |error: safetensors::SafeTensorError| format!("it is cut short, damaged, or no safetensors file ({error})");
     let (_, header) = SafeTensors::read_metadata(bytes).map_err(broken)?;
@@ -273,7 +308,7 @@ fn decode(bytes: &[u8]) -> Result<(Model, String, Vec<Tensor>), String> {
     for (name, view) in file.iter() {
         tensors.push(numbers(name, &view)?);
     }
-    let model = Model::from_tensors(&tensors, metadata).map_err(|error| match error {
+    let model = Model::from_tensors_with(&tensors, metadata, find).map_err(|error| match error {
         efmca::Error::NotAModel { problem } => problem,
         other => other.to_string(),
     })?;

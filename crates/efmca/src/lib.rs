@@ -46,6 +46,8 @@
 //! | Make a noisy image to test with, and measure how well it was cleaned | [`tasks::corrupt::Corruption`], [`tasks::quality`] |
 //! | Use a distribution that is not here | [`family::custom`] |
 //! | Search for states in a way of your own | [`posterior::truncated::Propose`] |
+//! | Fill in the missing values of a table, or say what is below its noise | [`tasks::encode::Encoder::filled`], [`tasks::encode::Encoder::means`] |
+//! | End work at once, without its result | [`cancel::Cancel`] |
 //!
 //! All of them have one grammar. Settings are a value: `Task::new(..).setting(..)`. Families are taken by name
 //! (`"poisson"`, `"gamma:k=4"`) or as families ([`FamilySpec`]). `check` finds what is wrong with the settings before any
@@ -89,6 +91,7 @@
 //! - Nothing here prints, reads files or panics on what it is given; errors say what was wrong, where, and what to do.
 
 pub mod bars;
+pub mod cancel;
 mod dual;
 pub mod em;
 mod error;

@@ -4,8 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// The rooms from the ground up. A room may use itself and the rooms in the lines before its own.
-const LINE: [&[&str]; 7] =
-    [&["error", "hash", "special"], &["dual"], &["family"], &["model"], &["posterior", "bars"], &["em"], &["tasks"]];
+const LINE: [&[&str]; 7] = [
+    &["error", "hash", "special", "cancel"],
+    &["dual"],
+    &["family"],
+    &["model"],
+    &["posterior", "bars"],
+    &["em"],
+    &["tasks"],
+];
 
 fn level(room: &str) -> Option<usize> {
     LINE.iter().position(|rooms| rooms.contains(&room))

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use efmca::family::{Poisson, family, from_conventional};
 use efmca::model::Columns;
 use efmca::tasks::table::{CauseOrigin, FamilyOrigin, LearnedTable, TableLearner};
-use efmca::{Background, Causes, Error, Model};
-use ndarray::{Array2, array};
+use efmca::{Background, Causes, Error, Model, Weighted, bars};
+use ndarray::{Array1, Array2, array};
 
 /// Counts, answers, amounts and measurements with rounded values, driven by the same two causes; a few cells are empty.
 fn table(rows: usize) -> Array2<f64> {
@@ -164,4 +164,55 @@ fn work_that_is_stopped_gives_the_result_so_far() {
             assert!(learned.fit.bound.is_finite() && learned.families.len() == 4);
         }
     });
+}
+
+#[test]
+fn truncated_training_ends_at_a_maximum() -> Result<(), Error> {
+    let truth = bars::model("poisson", 5, &[8.0], &[2.0], 0.2)?;
+    let table = truth.sample(600, 1).y;
+    let learned =
+        TableLearner::new().family("poisson").causes(10).states(20).starts(1).tolerance(1e-6).run(table.view())?;
+    assert!(!learned.fit.is_exact());
+    assert_eq!(learned.fit.stop, efmca::StopReason::Converged);
+    // what the incremental part loses by its last updates is no cycle
+    let after: Vec<f64> = learned.fit.history.iter().map(|step| step.bound).skip(16).collect();
+    let fall = after.windows(2).map(|pair| pair[0] - pair[1]).fold(0.0, f64::max);
+    assert!(fall < 1e-3 * learned.fit.bound.abs(), "{fall} of {}", learned.fit.bound);
+    assert!(learned.fit.bound > after[0]);
+    // a model that was learned before goes on from where it was
+    let more = TableLearner::new().family("poisson").causes(10).states(20).start_from(learned.fit.model.clone());
+    let more = more.iterations(20).run(table.view())?;
+    assert!(more.fit.bound > learned.fit.bound - 1e-3 * learned.fit.bound.abs(), "{}", more.fit.bound);
+    Ok(())
+}
+
+#[test]
+fn weights_count_as_rows_with_pseudo_counts_too() -> Result<(), Error> {
+    let table = bars::model("gaussian", 3, &[3.0, 10.0], &[0.0, 1.0], 0.3)?.sample(60, 1).y;
+    let weights = Array1::from_shape_fn(60, |n| (n % 4) as f64);
+    let repeated: Vec<usize> = (0..60).flat_map(|n| std::iter::repeat_n(n, n % 4)).collect();
+    let repeated = table.select(ndarray::Axis(0), &repeated);
+    for h in [1, 3] {
+        let learner = TableLearner::new().family("gaussian").causes(h).starts(1);
+        let weighted =
+            learner.run_data(&Weighted::new(&table, weights.clone())?, &mut |_| ControlFlow::Continue(()))?;
+        let repeated = learner.run_data(&repeated, &mut |_| ControlFlow::Continue(()))?;
+        // the same but for rounding
+        let (a, b) = (weighted.fit.bound, repeated.fit.bound);
+        assert!((a - b).abs() < 1e-7 * a.abs(), "{h} causes: {a} {b}");
+    }
+    Ok(())
+}
+
+#[test]
+fn settings_that_contradict_each_other_are_refused() {
+    let learner = || TableLearner::new().family("poisson").causes(2);
+    for (wrong, name) in [
+        (learner().exact(true).states(3), "exact"),
+        (learner().tolerance(-1.0), "tolerance"),
+        (learner().pseudo_count(f64::NAN), "pseudo_count"),
+    ] {
+        assert!(matches!(wrong.check(), Err(Error::Setting { name: found, .. }) if found == name), "{name}");
+    }
+    assert!(matches!(learner().causes(17).exact(true).check(), Err(Error::TooManyCauses { causes: 17, .. })));
 }

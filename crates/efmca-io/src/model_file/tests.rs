@@ -59,7 +59,7 @@ fn the_same_model_gives_the_same_bytes() {
             assert_eq!(bytes_of(&model), first);
         }
         // ... also after it was read
-        assert_eq!(bytes_of(&decode(&first).unwrap().0), first);
+        assert_eq!(bytes_of(&decode(&first, family).unwrap().0), first);
     }
 }
 
@@ -68,10 +68,10 @@ fn files_that_are_cut_short_or_go_on_are_refused() {
     for model in [one_family(), mixed()] {
         let mut bytes = bytes_of(&model);
         for length in 0..bytes.len() {
-            assert!(decode(&bytes[..length]).is_err(), "{length} of {} bytes", bytes.len());
+            assert!(decode(&bytes[..length], family).is_err(), "{length} of {} bytes", bytes.len());
         }
         bytes.push(0);
-        assert!(decode(&bytes).unwrap_err().contains("cut short, damaged, or no safetensors file"));
+        assert!(decode(&bytes, family).unwrap_err().contains("cut short, damaged, or no safetensors file"));
     }
 }
 
@@ -83,7 +83,7 @@ fn damaged_files_never_panic() {
             let mut damaged = bytes.clone();
             damaged[place] ^= 1 << bit;
             // A flip in a number can give another valid model; anything but a panic is right.
-            let _ = decode(&damaged);
+            let _ = decode(&damaged, family);
         }
     }
 }
@@ -106,7 +106,7 @@ fn garbage_is_refused_with_its_path() {
 
 #[test]
 fn foreign_files_say_what_is_missing() {
-    let problem = |bytes: &[u8]| decode(bytes).unwrap_err();
+    let problem = |bytes: &[u8]| decode(bytes, family).unwrap_err();
     let metadata = one_family().to_metadata();
     let zeros = [0_u8; 32];
     assert!(problem(&file_with(Dtype::F64, &[2, 2], &zeros, None)).contains("no entry `efmca`"));
@@ -209,4 +209,22 @@ fn patches_and_whitening_come_back() {
     missing[[4, 2]] = f64::NAN;
     assert!(back.prepared(missing).unwrap_err().contains("row 5, column 3"));
     assert_eq!(bits(&read_model(&path).unwrap()), bits(&file.model));
+}
+
+#[test]
+fn bytes_are_those_of_the_file_and_families_are_found_by_whoever_asks() {
+    let file = ModelFile { names: ["a", "b", "c", "d"].map(String::from).to_vec(), ..ModelFile::from(mixed()) };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.safetensors");
+    write_model_file(&path, &file).unwrap();
+    let bytes = encode_model(&file).unwrap();
+    assert_eq!(std::fs::read(&path).unwrap(), bytes);
+    let read = decode_model(&bytes, family).unwrap();
+    assert_eq!((bits(&read.model), &read.names), (bits(&file.model), &file.names));
+    // nobody knows these families
+    let nothing = |spec: &str| family(&format!("own-{spec}"));
+    assert!(decode_model(&bytes, nothing).unwrap_err().contains("own-poisson"));
+    assert!(read_model_file_with(&path, nothing).is_err());
+    let wrong = ModelFile { names: vec!["a".into()], ..file };
+    assert_eq!(encode_model(&wrong).unwrap_err(), "it has 1 names for 4 columns");
 }

@@ -6,6 +6,7 @@ use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
 use super::distinct::DistinctRows;
+use crate::cancel;
 use crate::hash;
 use crate::model::{Columns, Data};
 
@@ -145,6 +146,7 @@ fn nearest(x: ArrayView2<'_, f32>, centres: ArrayView2<'_, f32>) -> Vec<(usize, 
         .axis_chunks_iter(Axis(0), BLOCK)
         .into_par_iter()
         .map(|block| {
+            cancel::check();
             let products = block.dot(&centres.t());
             let of_row = |(row, products): (ndarray::ArrayView1<'_, f32>, ndarray::ArrayView1<'_, f32>)| {
                 let parts = products.iter().zip(&squares).map(|(product, square)| square - 2.0 * product);

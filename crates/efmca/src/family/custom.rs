@@ -86,6 +86,12 @@ pub trait Definition<const L: usize>: Debug + Send + Sync {
     }
     /// $A(\vec\eta)$, for plain and for dual numbers. Outside the natural domain it should give infinity or NaN.
     fn a<R: Real>(&self, eta: [R; L]) -> R;
+    /// $A(\vec\eta)$ with its gradient and its Hessian. By itself they come from [`Definition::a`]; where that cannot be
+    /// written for dual numbers, they are given here.
+    fn a_with_derivatives(&self, eta: &[f64; L]) -> Derivatives<L> {
+        let Dual { value, gradient, hessian } = self.a(Dual::variables(eta));
+        Derivatives { value, gradient, hessian }
+    }
     /// Any natural parameter well inside the domain; Newton's method starts here.
     fn some_eta(&self) -> [f64; L];
     /// $\mathbb E\lbrack y\rbrack $ as a function of $\vec\eta$, if you know it.
@@ -96,6 +102,17 @@ pub trait Definition<const L: usize>: Debug + Send + Sync {
     fn dominance(&self, _eta: &[f64; L]) -> Option<f64> {
         None
     }
+}
+
+/// A function of $\vec\eta$ at one place.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Derivatives<const L: usize> {
+    /// Its value.
+    pub value: f64,
+    /// Its first derivatives.
+    pub gradient: [f64; L],
+    /// Its second derivatives.
+    pub hessian: [[f64; L]; L],
 }
 
 /// A [`Family`] made from a [`Definition`].
@@ -118,7 +135,7 @@ impl<D: Definition<L>, const L: usize> Custom<D, L> {
         let probes = [-7.0, -2.5, 0.0, 0.25, 0.5, 0.75, 1.0, 2.0, 3.0, 7.5, 11.0, 100.0];
         let inside: Vec<f64> = probes.into_iter().filter(|y| support.contains(*y)).collect();
         let mean_is_first = inside.len() >= 2 && inside.iter().all(|y| definition.t(*y)[0] == *y);
-        let centre = definition.a(Dual::variables(&definition.some_eta())).gradient;
+        let centre = definition.a_with_derivatives(&definition.some_eta()).gradient;
         Custom { definition, mean_is_first, centre }
     }
 
@@ -133,7 +150,7 @@ impl<D: Definition<L>, const L: usize> Custom<D, L> {
     fn solve(&self, w: &[f64]) -> Option<[f64; L]> {
         let target = Self::point(w);
         let mut eta = self.definition.some_eta();
-        let mut at = self.definition.a(Dual::variables(&eta));
+        let mut at = self.definition.a_with_derivatives(&eta);
         let dual = |a: f64, eta: &[f64; L]| a - dot(eta, &target);
         for _ in 0..MOST_STEPS {
             let residual: [f64; L] = std::array::from_fn(|l| target[l] - at.gradient[l]);
@@ -152,7 +169,7 @@ impl<D: Definition<L>, const L: usize> Custom<D, L> {
                 if candidate == eta {
                     break None;
                 }
-                let there = self.definition.a(Dual::variables(&candidate));
+                let there = self.definition.a_with_derivatives(&candidate);
                 let finite = there.value.is_finite() && there.gradient.iter().all(|g| g.is_finite());
                 if finite && dual(there.value, &candidate) <= before - 0.25 * length * decrement + rounding {
                     break Some((candidate, there));
@@ -229,7 +246,7 @@ impl<D: Definition<L>, const L: usize> Family for Custom<D, L> {
         self.definition.a(Self::point(eta))
     }
     fn grad_a(&self, eta: &[f64], w: &mut [f64]) {
-        w.copy_from_slice(&self.definition.a(Dual::variables(&Self::point(eta))).gradient);
+        w.copy_from_slice(&self.definition.a_with_derivatives(&Self::point(eta)).gradient);
     }
     fn phi(&self, w: &[f64], eta: &mut [f64]) {
         eta.copy_from_slice(&self.solve(w).unwrap_or([f64::NAN; L]));

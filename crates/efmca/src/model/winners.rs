@@ -34,8 +34,8 @@ impl WinnerOrder {
         let mut order: Vec<u16> = (0..causes as u16).collect();
         for d in 0..columns {
             let strength = strength.column(d);
-            // adding zero makes -0 and 0 equal; the background is the last row, and so the last of equals
-            let of = |h: u16| strength[usize::from(h)] + 0.0;
+            // the background is the last row, and so the last of equals
+            let of = |h: u16| without_rounding(strength[usize::from(h)]);
             order.sort_unstable_by(|a, b| of(*b).total_cmp(&of(*a)).then(a.cmp(b)));
             for (place, h) in order.iter().enumerate() {
                 winners.rank[usize::from(*h) * columns + d] = (causes - 1 - place) as u16;
@@ -79,10 +79,31 @@ impl WinnerOrder {
     }
 }
 
+/// A strength without its last twenty bits, some ten digits behind the point. A cause that owns all rows has the average of
+/// a column, and so has one that owns none if there are pseudo-counts: the same number, but for its rounding, which must not
+/// decide who wins.
+fn without_rounding(strength: f64) -> f64 {
+    const LAST_BITS: u64 = (1 << 20) - 1;
+    // adding half of them first rounds to the nearest; a carry into the exponent is the next power of two, as it should be
+    let rounded = f64::from_bits((strength.to_bits() + (1 << 19)) & !LAST_BITS);
+    // adding zero makes -0 and 0 equal
+    if strength.is_finite() { rounded + 0.0 } else { strength }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use ndarray::array;
+
+    #[test]
+    fn rounding_does_not_decide() {
+        let (next, other) = (0.1 + 0.2, 0.3 * (1.0 + 1e-9));
+        assert!(next > 0.3);
+        let order = |a: f64, b: f64| WinnerOrder::new(&array![[a], [b], [-1.0]]).strongest_first(0)[0];
+        assert_eq!([order(0.3, next), order(next, 0.3), order(0.3, other), order(other, 0.3)], [0, 0, 1, 0]);
+        assert_eq!([order(-next, -0.3), order(0.0, f64::MIN_POSITIVE), order(1e300, f64::INFINITY)], [0, 1, 1]);
+        assert_eq!([order(f64::MAX, f64::MAX), order(f64::NEG_INFINITY, f64::MIN)], [0, 2]);
+    }
 
     #[test]
     fn ties_go_to_the_first_cause_and_never_to_the_background() {

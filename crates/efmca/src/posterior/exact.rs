@@ -10,6 +10,7 @@ use super::differences::Differences;
 use super::exp::exp_in_place;
 use super::product::{COLUMNS, add_product};
 use super::{LANES, States};
+use crate::cancel;
 use crate::error::{Error, Result};
 use crate::model::{LARGEST_EXACT_H, Model, Statistics, Tables};
 
@@ -187,6 +188,7 @@ impl Exact {
         let width = sums.width;
         let mut weighted = vec![0.0; LANES * width];
         for from in rows.clone().step_by(LANES) {
+            cancel::check();
             let rows = from..(from + LANES).min(rows.end);
             block.score(differences, scored, rows.clone(), beta, scored.present.is_some())?;
             weighted.fill(0.0);
@@ -216,13 +218,7 @@ impl Exact {
 
     /// $q^{(n)}(\vec s)$ for each row and state, $N \times 2^H$.
     pub(crate) fn posteriors(&self, statistics: &Statistics) -> Result<Array2<f64>> {
-        let mut found = Array2::zeros((statistics.n(), self.states.count()));
-        self.each_block(statistics, |lane, n, block| {
-            for (state, q) in found.row_mut(n).iter_mut().enumerate() {
-                *q = block.q[state * LANES + lane] / block.sum[lane];
-            }
-        })?;
-        Ok(found)
+        self.rows().posteriors(statistics)
     }
 
     /// Prepares the states for rows that are explained by themselves.
@@ -263,10 +259,22 @@ impl ExactRows<'_> {
         Ok((active, log_likelihoods))
     }
 
+    /// $q^{(n)}(\vec s)$ for each row and state, $N \times 2^H$.
+    pub(super) fn posteriors(&self, statistics: &Statistics) -> Result<Array2<f64>> {
+        let mut found = Array2::zeros((statistics.n(), self.exact.states.count()));
+        self.each_block(statistics, |lane, n, block| {
+            for (state, q) in found.row_mut(n).iter_mut().enumerate() {
+                *q = block.q[state * LANES + lane] / block.sum[lane];
+            }
+        })?;
+        Ok(found)
+    }
+
     fn each_block(&self, statistics: &Statistics, mut see: impl FnMut(usize, usize, &Block)) -> Result<()> {
         self.exact.check(statistics)?;
         let mut block = self.exact.block();
         for from in (0..statistics.n()).step_by(LANES) {
+            cancel::check();
             let rows = from..(from + LANES).min(statistics.n());
             block.score(&self.differences, statistics, rows.clone(), 1.0, true)?;
             for (lane, n) in rows.enumerate() {

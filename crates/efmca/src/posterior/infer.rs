@@ -118,6 +118,17 @@ impl Model {
     fn exact_encoding(&self, y: &dyn Data, observer: &mut RowObserver<'_>) -> Result<Encoding> {
         let exact = Exact::new(self)?;
         let rows = exact.rows();
+        let parts = self.exact_blocks(y, observer, |_, statistics| rows.explain(statistics))?;
+        together(parts, self, y, true)
+    }
+
+    /// Calls `work` with the first row and the statistics of each block of rows.
+    pub(super) fn exact_blocks<T: Send>(
+        &self,
+        y: &dyn Data,
+        observer: &mut RowObserver<'_>,
+        work: impl Fn(usize, &Statistics) -> Result<T> + Sync,
+    ) -> Result<Vec<T>> {
         let size = (EXACT_WORK >> self.h()).clamp(EXACT_ROWS.start, EXACT_ROWS.end);
         let at_a_time = 2 * size * rayon::current_num_threads();
         let mut parts = Vec::new();
@@ -126,12 +137,12 @@ impl Model {
             let blocks: Vec<Range<usize>> = (start..end).step_by(size).map(|n| n..(n + size).min(end)).collect();
             let done = blocks.into_par_iter().map(|block| {
                 let statistics = Statistics::of_rows(&self.columns, y, &block.clone().collect::<Vec<_>>())?;
-                rows.explain(&statistics).map_err(|error| error.rows_later(block.start))
+                work(block.start, &statistics).map_err(|error| error.rows_later(block.start))
             });
             parts.extend(done.collect::<Result<Vec<_>>>()?);
             ask(observer, end)?;
         }
-        together(parts, self, y, true)
+        Ok(parts)
     }
 
     fn truncated_encoding(
@@ -141,17 +152,31 @@ impl Model {
         e_steps: usize,
         observer: &mut RowObserver<'_>,
     ) -> Result<Encoding> {
+        let parts = self.truncated_blocks(y, states, e_steps, observer, |_, posterior| {
+            (posterior.active_probabilities(), posterior.bounds)
+        })?;
+        together(parts, self, y, false)
+    }
+
+    /// Calls `work` with the first row and the posteriors of each block of rows.
+    pub(super) fn truncated_blocks<T>(
+        &self,
+        y: &dyn Data,
+        states: usize,
+        e_steps: usize,
+        observer: &mut RowObserver<'_>,
+        work: impl Fn(usize, TruncatedPosterior) -> T,
+    ) -> Result<Vec<T>> {
         let truncation = Truncation::new(states).proposals(vec![std::sync::Arc::new(OneFlips { parents: 3 })]);
         let mut parts = Vec::new();
         for start in (0..y.n()).step_by(TRUNCATED_BLOCK) {
             let rows = start..(start + TRUNCATED_BLOCK).min(y.n());
             let end = rows.end;
             let posterior = self.infer(&RowRange::new(y, rows), &truncation, e_steps, 0);
-            let posterior = posterior.map_err(|error| error.rows_later(start))?;
-            parts.push((posterior.active_probabilities(), posterior.bounds));
+            parts.push(work(start, posterior.map_err(|error| error.rows_later(start))?));
             ask(observer, end)?;
         }
-        together(parts, self, y, false)
+        Ok(parts)
     }
 }
 

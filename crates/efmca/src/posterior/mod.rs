@@ -5,6 +5,7 @@ mod exact;
 mod exp;
 mod infer;
 mod moments;
+mod predict;
 mod product;
 mod responsibilities;
 mod states;

@@ -91,6 +91,29 @@ impl States {
         }
     }
 
+    /// $\mathbb E_q\lbrack\mathcal A_{dh}\rbrack$ of one row into `found`, $(H+1) \times D$: how likely each cause, and last the
+    /// background, is to own each column.
+    pub(super) fn responsibilities(&self, q: &[f64], d: usize, found: &mut [f64]) {
+        found.fill(0.0);
+        for (state, q) in q.iter().enumerate() {
+            match &self.assignment {
+                Assignment::Winner(winner) => {
+                    for (column, owner) in winner[state * d..][..d].iter().enumerate() {
+                        found[usize::from(*owner) * d + column] += q;
+                    }
+                }
+                Assignment::Shared { shares, start, .. } => {
+                    for column in 0..d {
+                        let place = state * d + column;
+                        for (h, share) in &shares[start[place]..start[place + 1]] {
+                            found[h * d + column] += share * q;
+                        }
+                    }
+                }
+            }
+        }
+    }
+
     /// Gives the sums over states to the causes that own the columns in them: $\sum_n\mathbb E\lbrack \mathcal A_{dh}\rbrack $ and
     /// $\sum_n\mathbb E\lbrack \mathcal A_{dh}\rbrack  T_l(y_d^{(n)})$, the denominator and numerator of Eqn. 47.
     ///

@@ -8,6 +8,7 @@ use ndarray::Array1;
 use super::frame::Frame;
 use super::kernel::{Float, LANES};
 use super::scatter::{ColumnMeans, Means, Scatter};
+use crate::cancel;
 use crate::error::{Error, Result};
 use crate::model::{Columns, Data, Geometry, RowReader};
 
@@ -117,6 +118,7 @@ impl<F: Float> Observations<F> {
         let mut values = vec![F::ZERO; if outside.is_some() { 0 } else { n * l_max * d }];
         let mut any_missing = false;
         for row in 0..n {
+            cancel::check();
             log_h.push(reader.read(row, &mut t, &mut there)?);
             any_missing |= there.contains(&false);
             means.add(columns, &t, &there, weights.as_ref().map_or(1.0, |weights| weights[row]));
@@ -144,6 +146,7 @@ impl<F: Float> Observations<F> {
         if whiten {
             let mut scatter = Scatter::new(columns, true);
             for row in geometry.covering_rows() {
+                cancel::check();
                 reader.read(row, &mut t, &mut there)?;
                 scatter.add(columns, &t, &there, 1.0);
             }
@@ -154,6 +157,7 @@ impl<F: Float> Observations<F> {
         let mut planes = vec![F::ZERO; l_max * pixels];
         let mut whole = vec![0.0; (l_max + 2) * pixels];
         for row in geometry.covering_rows() {
+            cancel::check();
             let y = reader.values(row);
             reader.statistics(row, &y, &mut t, &mut there)?;
             for (column, family, span) in columns.iter() {
@@ -172,6 +176,7 @@ impl<F: Float> Observations<F> {
         let mut log_h = Vec::with_capacity(n);
         let mut cut = vec![0.0; d];
         for row in 0..n {
+            cancel::check();
             let plane = |l: usize| &whole[l * pixels..][..pixels];
             geometry.cut(row, plane(l_max), &mut cut);
             log_h.push(cut.iter().sum());

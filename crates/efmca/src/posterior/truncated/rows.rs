@@ -16,6 +16,7 @@ use super::sets;
 use super::stars::{Given, Stars};
 use super::sums::Sums;
 use super::work::Work;
+use crate::cancel;
 use crate::error::{Error, Result};
 
 /// Rows whose sets are filled one after the other.
@@ -97,6 +98,7 @@ fn run<const AVX2: bool, F: Float, R: Rank>(
     let size = task.s * task.words;
     let first = rows.start;
     for from in rows.clone().step_by(TOGETHER) {
+        cancel::check();
         let group = from..(from + TOGETHER).min(rows.end);
         work.scan_together::<AVX2>(task, job, group.clone(), &kept.sets[(from - first) * size..], stars);
         for n in group {

@@ -59,6 +59,19 @@ impl<'a> Source<'a> {
     /// Rows of a table that are enough for a comparison: a larger one can be thinned out.
     pub const MOST_ROWS: usize = 20_000;
 
+    /// A table, of which every so many-th row is taken where it has more than `most`: see [`Source::row_step`].
+    #[must_use]
+    pub fn table(table: ArrayView2<'a, f64>, most: usize) -> Source<'a> {
+        let step = Source::row_step(table.nrows(), most);
+        Source::Table(table.slice_move(ndarray::s![..;step, ..]))
+    }
+
+    /// Every so many-th of `rows` rows is taken where about `most` are enough.
+    #[must_use]
+    pub fn row_step(rows: usize, most: usize) -> usize {
+        rows.div_ceil(most.max(1)).max(1)
+    }
+
     /// Images cut into patches of `patch` rows and columns, as far apart as it takes for about `most` of them.
     #[must_use]
     pub fn images(pixels: ArrayView4<'a, f64>, patch: (usize, usize), most: usize) -> Source<'a> {

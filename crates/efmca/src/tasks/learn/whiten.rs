@@ -5,6 +5,7 @@ use ndarray::{Array1, Array2, ArrayView1, Axis};
 use rayon::prelude::*;
 
 use super::PreparationError;
+use crate::cancel;
 use crate::error::Error;
 use crate::model::{Data, Tensor};
 
@@ -103,6 +104,7 @@ impl Whitening {
         }
         let mut found = Array2::zeros((data.n(), data.d()));
         found.axis_chunks_iter_mut(Axis(0), BLOCK).into_par_iter().enumerate().for_each(|(block, mut found)| {
+            cancel::check();
             let rows = centred(data, &self.mean, block * BLOCK..block * BLOCK + found.nrows());
             found.zip_mut_with(&rows.dot(&self.forward.t()), |to, from| *to = *from as f32);
         });
@@ -217,6 +219,7 @@ fn covariance(data: &dyn Data, mean: &Array1<f64>) -> Array2<f64> {
         .map(|at| {
             let (mut sum, rows) = (Array2::zeros((d, d)), part(n, at));
             for start in rows.clone().step_by(BLOCK) {
+                cancel::check();
                 let block = centred(data, mean, start..(start + BLOCK).min(rows.end));
                 ndarray::linalg::general_mat_mul(1.0, &block.t(), &block, 1.0, &mut sum);
             }

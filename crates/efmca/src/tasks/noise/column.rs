@@ -4,6 +4,7 @@ use ndarray::{Array2, ArrayView2, Axis};
 
 use super::candidates::{Candidate, Kind};
 use super::fixed_search::{EntrySums, search};
+use crate::cancel;
 use crate::family::{Measure, SharedFamily};
 use crate::model::{Model, Tables};
 use crate::tasks::held_out::{Entries, Predictor, Scores, normalised};
@@ -113,6 +114,7 @@ impl ColumnMixture {
     fn e_step(&self, family: &SharedFamily, etas: &[Vec<f64>], seen: &mut Entries) -> f64 {
         let mut predictor = Predictor::of_column(family, etas.to_vec(), false);
         let entries = self.seen.y.iter().zip(self.seen.responsibilities.outer_iter());
+        cancel::check();
         let mut bound = 0.0;
         for ((y, weights), responsibilities) in entries.zip(seen.responsibilities.outer_iter_mut()) {
             bound += normalised(predictor.terms(weights, *y), responsibilities);

@@ -4,6 +4,7 @@ use rayon::prelude::*;
 
 use super::candidates::{Candidate, SearchRange, rounded};
 use super::peak::{Bracket, peak};
+use crate::cancel;
 use crate::family::Family;
 use crate::tasks::held_out::Entries;
 
@@ -81,6 +82,7 @@ pub(super) fn search(candidate: &Candidate, columns: &[Entries], before: Option<
         for index in 0..found.len() {
             let range = candidate.ranges[index];
             let objective = |value: f64| -> f64 {
+                cancel::check();
                 let mut found = found.clone();
                 found[index] = value;
                 // what cannot be built or computed is not the best

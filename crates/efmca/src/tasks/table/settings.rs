@@ -4,11 +4,13 @@ use ndarray::ArrayView2;
 use serde::{Deserialize, Serialize};
 
 use super::LearnedTable;
-use super::learning::learn;
+use super::learning::{learn, learn_given};
 use crate::em::{Observer, unobserved};
 use crate::error::{Error, Result};
 use crate::family::FamilySpec;
+use crate::model::{Data, LARGEST_EXACT_H, Model, Superposition};
 use crate::tasks::causes::Causes;
+use crate::tasks::held_out::rows_of;
 use crate::tasks::noise::{check_family, for_labels};
 
 /// Settings for learning a table, as `efmca fit` does. Everything has a default.
@@ -32,9 +34,38 @@ pub struct TableLearner {
     pub(super) columns: Vec<(usize, FamilySpec)>,
     pub(super) causes: Causes,
     pub(super) iterations: usize,
-    pub(super) starts: usize,
+    pub(super) starts: Option<usize>,
     pub(super) states: Option<usize>,
     pub(super) seed: u64,
+    #[serde(default)]
+    pub(super) exact: bool,
+    #[serde(default = "tolerance")]
+    pub(super) tolerance: f64,
+    #[serde(default = "superposition")]
+    pub(super) superposition: Superposition,
+    #[serde(default = "pseudo_count")]
+    pub(super) pseudo_count: f64,
+    #[serde(default)]
+    pub(super) start: Option<Box<Model>>,
+}
+
+/// Rows of average data in each entry of the dictionaries: no value of a later table is impossible then, and no cause
+/// shrinks to a single value.
+const PSEUDO_COUNT: f64 = 1.0;
+/// The relative change of the bound below which training ends.
+const TOLERANCE: f64 = 1e-9;
+
+// settings that older files do not have
+fn tolerance() -> f64 {
+    TOLERANCE
+}
+
+fn superposition() -> Superposition {
+    Superposition::Max
+}
+
+fn pseudo_count() -> f64 {
+    PSEUDO_COUNT
 }
 
 impl Default for TableLearner {
@@ -44,6 +75,9 @@ impl Default for TableLearner {
 }
 
 impl TableLearner {
+    /// States of a row where posteriors are truncated and nothing is said about them.
+    pub const STATES: usize = 60;
+
     /// The usual settings: families that are found, and as many causes as predict held-out entries best.
     #[must_use]
     pub fn new() -> TableLearner {
@@ -52,9 +86,14 @@ impl TableLearner {
             columns: Vec::new(),
             causes: Causes::Auto,
             iterations: 100,
-            starts: 10,
+            starts: Some(10),
             states: None,
             seed: 0,
+            exact: false,
+            tolerance: TOLERANCE,
+            superposition: Superposition::Max,
+            pseudo_count: PSEUDO_COUNT,
+            start: None,
         }
     }
 
@@ -94,10 +133,11 @@ impl TableLearner {
         self
     }
 
-    /// Starts that are given a short run, of which the best continues (default: 10).
+    /// Starts that are given a short run, of which the best continues (default: 10); `None` for a number that suits the
+    /// posteriors: 10 if they are exact, and 1 if they are truncated.
     #[must_use]
-    pub fn starts(mut self, starts: usize) -> TableLearner {
-        self.starts = starts;
+    pub fn starts(mut self, starts: impl Into<Option<usize>>) -> TableLearner {
+        self.starts = starts.into();
         self
     }
 
@@ -105,6 +145,42 @@ impl TableLearner {
     #[must_use]
     pub fn states(mut self, states: impl Into<Option<usize>>) -> TableLearner {
         self.states = states.into();
+        self
+    }
+
+    /// Whether posteriors are exact whatever the size of the table (default: no, truncated where they would take long).
+    #[must_use]
+    pub fn exact(mut self, exact: bool) -> TableLearner {
+        self.exact = exact;
+        self
+    }
+
+    /// Training ends when three iterations in a row change the log-likelihood by less than this, relatively (default: 10⁻⁹).
+    #[must_use]
+    pub fn tolerance(mut self, tolerance: f64) -> TableLearner {
+        self.tolerance = tolerance;
+        self
+    }
+
+    /// How active causes combine (default: the maximum).
+    #[must_use]
+    pub fn superposition(mut self, superposition: Superposition) -> TableLearner {
+        self.superposition = superposition;
+        self
+    }
+
+    /// Rows of average data in each entry of the dictionaries (default: 1).
+    #[must_use]
+    pub fn pseudo_count(mut self, rows: f64) -> TableLearner {
+        self.pseudo_count = rows;
+        self
+    }
+
+    /// The last training continues from this model, whose families and causes must be those of the table; there are no
+    /// other starts then.
+    #[must_use]
+    pub fn start_from(mut self, model: Model) -> TableLearner {
+        self.start = Some(Box::new(model));
         self
     }
 
@@ -121,11 +197,26 @@ impl TableLearner {
     ///
     /// [`Error::Setting`] with the setting that cannot be used, and [`Error::UnknownFamily`].
     pub fn check(&self) -> Result<()> {
-        for (name, value) in
-            [("iterations", self.iterations), ("starts", self.starts), ("states", self.states.unwrap_or(1))]
-        {
+        for (name, value) in [
+            ("iterations", self.iterations),
+            ("starts", self.starts.unwrap_or(1)),
+            ("states", self.states.unwrap_or(1)),
+        ] {
             if value == 0 {
                 return Err(Error::setting(name, 0, "give 1 or more"));
+            }
+        }
+        if self.exact && self.states.is_some() {
+            return Err(Error::setting("exact", "true", "exact posteriors have all states; leave out their number"));
+        }
+        if let (true, Causes::Given(causes)) = (self.exact, self.causes)
+            && causes > LARGEST_EXACT_H
+        {
+            return Err(Error::TooManyCauses { causes, limit: LARGEST_EXACT_H });
+        }
+        for (name, value) in [("tolerance", self.tolerance), ("pseudo_count", self.pseudo_count)] {
+            if !(value >= 0.0 && value.is_finite()) {
+                return Err(Error::setting(name, value, "give 0 or a positive number"));
             }
         }
         self.causes.check()?;
@@ -149,7 +240,21 @@ impl TableLearner {
     /// As [`run`](TableLearner::run), and [`Error::Stopped`] if the observer ends the work before there is a model.
     pub fn run_observed(&self, table: ArrayView2<'_, f64>, observer: &mut Observer<'_>) -> Result<LearnedTable> {
         self.check()?;
-        learn(self, table, observer)
+        learn(self, table, &table, observer)
+    }
+
+    /// Learns rows of any kind, such as [`Weighted`](crate::Weighted) ones. Where all families and the number of causes are
+    /// given, the rows are not copied; otherwise they are, for the searches, in which all rows count alike.
+    ///
+    /// # Errors
+    ///
+    /// As [`run_observed`](TableLearner::run_observed).
+    pub fn run_data(&self, data: &dyn Data, observer: &mut Observer<'_>) -> Result<LearnedTable> {
+        self.check()?;
+        match learn_given(self, data, observer) {
+            Some(learned) => learned,
+            None => learn(self, rows_of(data).view(), data, observer),
+        }
     }
 }
 

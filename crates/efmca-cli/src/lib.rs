@@ -1,0 +1,68 @@
+//! The `efmca` program as a library of one function, which the program itself and the Python package call.
+//!
+//! Every command has the same shape: options are typed values (`args`); whatever can fail early does, from settings
+//! to the places of results (`outputs`); data are read; the library does the work while `progress` shows it;
+//! results are written and shown. Errors of the library become messages about files, columns and options in one place
+//! (`errors`).
+
+mod args;
+mod columns;
+mod commands;
+mod errors;
+mod failure;
+mod input;
+mod outputs;
+mod progress;
+mod show;
+
+use std::ffi::OsString;
+use std::io::Write;
+
+use clap::Parser;
+
+use args::{Args, Command};
+use commands::{bars, calibrate, corrupt, demo, denoise, families, fit, info, learn, noise_type, rows, sample, select};
+use failure::Failure;
+
+/// Runs the program with its name and what was typed after it, and returns its exit code.
+///
+/// ```
+/// assert_eq!(efmca_cli::main_with(["efmca", "--version"]), 0);
+/// assert_eq!(efmca_cli::main_with(["efmca", "no-such-command"]), 2);
+/// ```
+pub fn main_with<T: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = T>) -> u8 {
+    let failure = match Args::try_parse_from(arguments).map(|args| run(&args.command)) {
+        Ok(Ok(()) | Err(Failure::OutputClosed)) => return 0,
+        Ok(Err(failure)) => failure,
+        Err(usage) => {
+            // help and version are no faults; where they cannot be shown there is no one left to tell
+            let _ = usage.print();
+            return u8::try_from(usage.exit_code()).unwrap_or(2);
+        }
+    };
+    // If standard error is closed there is no one left to tell; the exit code says it all the same.
+    let _ = writeln!(std::io::stderr().lock(), "error: {failure}");
+    failure.exit_code()
+}
+
+/// Runs a command.
+fn run(command: &Command) -> Result<(), Failure> {
+    match command {
+        Command::Demo(args) => demo::run(args),
+        Command::Bars(args) => bars::run(args),
+        Command::Families(args) => families::run(args),
+        Command::Corrupt(args) => corrupt::run(args),
+        Command::Calibrate(args) => calibrate::run(args),
+        Command::Denoise(args) => denoise::denoise(args),
+        Command::Inpaint(args) => denoise::inpaint(args),
+        Command::Apply(args) => denoise::apply(args),
+        Command::Learn(args) => learn::run(args),
+        Command::NoiseType(args) => noise_type::run(args),
+        Command::Select(args) => select::run(args),
+        Command::Fit(args) => fit::run(args),
+        Command::Encode(args) => rows::encode(args),
+        Command::Score(args) => rows::score(args),
+        Command::Sample(args) => sample::run(args),
+        Command::Info(args) => info::run(args),
+    }
+}

@@ -1,0 +1,86 @@
+"""What users say about columns, rows and numbers, in the form that the compiled part takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from efmca import _core
+from efmca._frames import Columns
+
+Array = NDArray[np.float64]
+
+
+def is_whole(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.bool_))
+
+
+def has_package(module: str) -> bool:
+    import importlib.util
+
+    return importlib.util.find_spec(module) is not None
+
+
+def values_of_labels(labels: list[str] | None) -> list[Any] | None:
+    """Labels of a file, which are texts; those of booleans are booleans again."""
+    return [False, True] if labels == ["False", "True"] else labels
+
+
+def unique_names(names: list[str] | None) -> list[str]:
+    """Names for a model file, which has none where two are equal."""
+    return names if names is not None and len(set(names)) == len(names) else []
+
+
+def row_weights(weights: Any, array: Any) -> Array | None:
+    if weights is None:
+        return None
+    if np.isscalar(weights):
+        weights = np.full(array.shape[0], weights)
+    try:
+        found: Array = np.ascontiguousarray(weights, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"sample_weight must be numbers: {error}") from error
+    if found.shape != (array.shape[0],):
+        raise ValueError(f"sample_weight has the shape {found.shape}, and X has {array.shape[0]} rows")
+    return found
+
+
+def families_of_columns(family: Any, columns: Columns) -> tuple[list[Any], list[tuple[int, int]]]:
+    """The family of each column, None where it is to be found, and the columns of labels without one."""
+    count, labels = columns.count, dict(columns.labels)
+    given: list[Any] = [None] * count
+    if isinstance(family, Mapping):
+        for key, one in family.items():
+            given[place_of(key, columns)] = one
+        own = set(range(count)) - {d for d in labels if given[d] is None}
+    elif isinstance(family, (str, _core.OwnFamily)):
+        given = [family] * count
+        own = set(range(count)) - set(labels)
+    elif isinstance(family, Sequence) or isinstance(family, np.ndarray):
+        if len(family) != count:
+            raise ValueError(f"family has {len(family)} entries, and X has {count} columns")
+        given = list(family)
+        own = set(range(count)) - {d for d in labels if given[d] is None}
+    else:
+        raise TypeError(f"family must be a name, a Family, a list or a dict, not {type(family).__name__}")
+    for one in given:
+        if not (one is None or isinstance(one, (str, _core.OwnFamily))):
+            raise TypeError(f"a family is a name or a Family, not {one!r}")
+    found = [None if d not in own or given[d] == "auto" else given[d] for d in range(count)]
+    searched = {d for d in range(count) if d in own and given[d] == "auto"}
+    return found, [(d, size) for d, size in labels.items() if d not in own or d in searched]
+
+
+def place_of(key: Any, columns: Columns) -> int:
+    """The number of a column that has a name or a number."""
+    if isinstance(key, str):
+        if columns.names is None or key not in columns.names:
+            known = "it has no names" if columns.names is None else f"the columns are {', '.join(columns.names[:20])}"
+            raise ValueError(f"family has an entry for column {key!r}, which X does not have; {known}")
+        return columns.names.index(key)
+    if not is_whole(key) or not 0 <= key < columns.count:
+        raise ValueError(f"family has an entry for column {key!r}; give names, or numbers from 0 to {columns.count - 1}")
+    return int(key)
