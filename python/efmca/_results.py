@@ -65,6 +65,12 @@ class _Table:
         """Return the table as a pandas DataFrame."""
         return needed("pandas", "pandas", "a DataFrame").DataFrame(self.rows)
 
+    def plot(self, **kwargs: Any) -> Any:
+        """Draw it with matplotlib, as `plot_noise_ranking` or, for numbers of causes, `plot_choice`; return the axes."""
+        from efmca._plot_results import plot_choice, plot_noise_ranking
+
+        return plot_choice(self, **kwargs) if isinstance(self, CauseChoice) else plot_noise_ranking(self, **kwargs)
+
 
 class NoiseRanking(_Table):
     """Families in the order in which they explain the data, as `noise_type` returns them.
@@ -256,6 +262,17 @@ class Denoised:
         quiet = {"n_jobs": None, "callback": None, "names": None}
         return list(_core.residual(noisy, mean, self._family or self.family, quiet)["findings"])
 
+    def plot(self, **kwargs: Any) -> Any:
+        """Draw the image before and after, and the residual, as `plot_denoised`; return the axes."""
+        from efmca._plot_results import plot_denoised
+
+        return plot_denoised(self, **kwargs)
+
+    def _repr_html_(self) -> str:
+        from efmca._html import of_denoised
+
+        return of_denoised(self)
+
     def __repr__(self) -> str:
         size = " x ".join(str(side) for side in self.image.shape)
         return f"<Denoised: {size} pixels, {self.family} noise, {len(self.models)} models>"
@@ -294,6 +311,17 @@ class Features:
         import os
 
         _core.save_model(self.model, os.fspath(path), overwrite)
+
+    def plot(self, **kwargs: Any) -> Any:
+        """Draw the fields, as `plot_components`; return the axes."""
+        from efmca._plots import plot_components
+
+        return plot_components(self, **kwargs)
+
+    def _repr_html_(self) -> str:
+        from efmca._html import of_features
+
+        return of_features(self)
 
     def __repr__(self) -> str:
         return f"<Features: {len(self.pi)} causes, {self.pi.sum():.1f} active on average>"
