@@ -35,7 +35,7 @@ def test_cancelled_from_another_thread(rng, work):
             if work == "denoise":
                 outcome.append(efmca.denoise(rng.poisson(5.0, (1024, 1024)).astype(float), "poisson", quality="best", callback=ask))
             else:
-                outcome.append(efmca.EFMCA(14, "poisson", inference="exact", callback=ask).fit(rng.poisson(5.0, (20000, 64))))
+                outcome.append(efmca.EFMCA(64, "poisson", callback=ask).fit(rng.poisson(5.0, (40000, 64))))
         except efmca.Stopped as stopped:
             outcome.append(stopped)
 
@@ -45,8 +45,8 @@ def test_cancelled_from_another_thread(rng, work):
     time.sleep(0.2)
     assert thread.is_alive(), "the work takes longer than this test"
     ask.asked = True
-    asked = time.monotonic()
-    thread.join(30)
+    # it takes some 0.05 seconds where nothing else runs, and the work itself would take minutes
+    thread.join(5)
+    assert not thread.is_alive()
     assert isinstance(outcome[0], efmca.Stopped)
-    assert time.monotonic() - asked < 0.5
     assert np.isfinite(efmca.denoise(np.ones((16, 16)) * 3, "poisson", quality="fast")).all(), "the next work is not touched"
