@@ -24,19 +24,22 @@ OUT = HERE / "docs" / "python"
 
 
 def save(ax, name, dpi=80):
-    """Write the figure of some axes as a picture of few colours, so that the repository stays small."""
+    """Write the figure of some axes as a small picture."""
     figure = np.atleast_1d(ax).ravel()[0].figure
     figure.savefig(OUT / name, dpi=dpi, metadata={"Software": None})
     plt.close(figure)
     smaller(OUT / name)
 
 
-def smaller(path):
+def smaller(path, most=80_000):
+    """Take fewer colours where a picture is large, so that the repository stays small."""
+    if path.stat().st_size < most:
+        return
     try:
         from PIL import Image
     except ImportError:
         return
-    Image.open(path).convert("RGB").quantize(128, dither=Image.Dither.NONE).save(path, optimize=True)
+    Image.open(path).convert("RGB").quantize(256, dither=Image.Dither.NONE).save(path, optimize=True)
 
 
 def cells(frames, size):

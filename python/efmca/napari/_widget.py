@@ -14,13 +14,14 @@ from napari.layers import Image
 from napari.qt.threading import create_worker
 from napari.utils.notifications import show_error, show_warning
 from napari.viewer import Viewer
-from qtpy.QtCore import QTimer
+from qtpy.QtCore import Qt, QTimer
 
 import efmca
 
 # what most images have; any other family is typed
 _NOISES = ["auto", "poisson", "gaussian", "exponential", "gamma:k=4", "binomial:n=10", "rayleigh", "beta", "other"]
 _LOOK_EVERY_MS = 100
+_MESSAGE_HEIGHT = 140
 
 
 class _Ask:
@@ -69,6 +70,9 @@ class DenoiseWidget(Container):  # type: ignore[misc]
             ]
         )  # fmt: skip
         self.message.native.setWordWrap(True)
+        self.message.native.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
+        # the layout does not ask how high a text is when it is wrapped
+        self.message.native.setMinimumHeight(_MESSAGE_HEIGHT)
         self.other.visible = False
         self._ask: _Ask | None = None
         self._worker: Any = None
