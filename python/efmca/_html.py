@@ -16,7 +16,7 @@ _MOST_CAUSES, _MOST_COLUMNS, _MOST_FIELDS = 12, 12, 64
 def table(head: list[str], rows: list[list[str]]) -> str:
     """A table; cells are texts."""
     cells = "".join(f"<th>{escape(cell)}</th>" for cell in head)
-    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    body = "".join("<tr>" + "".join(f'<td style="white-space:nowrap">{escape(cell)}</td>' for cell in row) + "</tr>" for row in rows)
     return f"<table><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table>"
 
 

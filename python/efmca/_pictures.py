@@ -104,7 +104,7 @@ def png_tag(image: Array, low: float, high: float, title: str, most: int = 320) 
     # white where nothing is known, as the page behind it
     levels = np.nan_to_num((image - low) / (high - low), nan=1.0)
     pixels = (255 * np.clip(levels, 0, 1)).round().astype(np.uint8)
-    zoom = max(1, 240 // max(image.shape[:2]))
+    zoom = max(1, 300 // max(image.shape[:2]))
     height, width = pixels.shape[:2]
     data = b64encode(_png(pixels)).decode()
     return (

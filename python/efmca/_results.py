@@ -24,15 +24,6 @@ def _lines(head: list[str], rows: list[list[str]]) -> str:
     return "\n".join(line.rstrip() for line in shown)
 
 
-def _html(head: list[str], rows: list[list[str]], caption: str) -> str:
-    """A table for notebooks."""
-    from html import escape
-
-    cells = "".join(f"<th>{escape(cell)}</th>" for cell in head)
-    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    return f"<p>{escape(caption)}</p><table><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table>"
-
-
 class _Table:
     """A result that is a table: it prints itself, and becomes a DataFrame."""
 
@@ -53,7 +44,11 @@ class _Table:
         return str(self)
 
     def _repr_html_(self) -> str:
-        return _html(*self._shown(), self.sentence)
+        from html import escape
+
+        from efmca._html import table
+
+        return f"<div><p>{escape(self.sentence)}</p>{table(*self._shown())}</div>"
 
     def __len__(self) -> int:
         return len(self.rows)
