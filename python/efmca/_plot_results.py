@@ -155,17 +155,18 @@ def plot_denoised(
         The axes: before, after, residual, and those that were asked for.
     """
     before, after, deviation, truth = _page(result, image, clean, page)
+    scaled: list[Any] = [before, after, truth]
     low, high = black_and_white(after)
     residual = before - after
     residual = residual.mean(axis=-1) if residual.ndim == 3 else residual
     if after.ndim == 3:
-        before, after, truth = ((one - low) / (high - low) if one is not None else None for one in (before, after, truth))
+        scaled = [None if one is None else (one - low) / (high - low) for one in scaled]
     far = max(limits(np.abs(residual), 0.01)[1], np.finfo(float).tiny)
     grey = {"cmap": cmap, "vmin": low, "vmax": high}
-    pictures = [("before", before, grey), ("after", after, grey)]
+    pictures: list[tuple[str, Array, dict[str, Any]]] = [("before", scaled[0], grey), ("after", scaled[1], grey)]
     pictures.append(("residual", residual, {"cmap": "RdBu_r", "vmin": -far, "vmax": far}))
     if truth is not None:
-        pictures.append(("truth", truth, grey))
+        pictures.append(("truth", scaled[2], grey))
     if std:
         if deviation is None:
             raise ValueError("std needs a Denoised: efmca.denoise(..., full_output=True)")
@@ -209,10 +210,10 @@ def _page(result: Any, image: Any, clean: Any, page: int) -> tuple[Array, Array,
     if not -len(after) <= page < len(after):
         raise ValueError(f"page = {page}: there are {len(after)} pages, counted from 0")
     planes = [None if one is None else np.asarray(one, dtype=float)[page] for one in (noisy, after, deviation, truth)]
-    before, after, deviation, truth = (None if one is None else _channels(one) for one in planes)
-    if deviation is not None and deviation.ndim == 3:
-        deviation = deviation.mean(axis=-1)
-    return before, after, deviation, truth  # type: ignore[return-value]
+    drawn: list[Any] = [None if one is None else _channels(one) for one in planes]
+    if drawn[2] is not None and drawn[2].ndim == 3:
+        drawn[2] = drawn[2].mean(axis=-1)
+    return drawn[0], drawn[1], drawn[2], drawn[3]
 
 
 def _like(array: Array, result: Denoised, shape: tuple[int, ...]) -> Array:
@@ -235,7 +236,7 @@ def _channels(plane: Array) -> Array:
     """One channel, or three; the average of any other number."""
     if plane.shape[-1] == 3:
         return plane
-    return plane.mean(axis=-1)
+    return np.asarray(plane.mean(axis=-1))
 
 
 def _row_of_axes(ax: Any, count: int, tall: float) -> Array:

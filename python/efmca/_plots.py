@@ -342,7 +342,7 @@ def _shares(model: Any, d: int, count: int) -> Array:
     means = np.append(model.components_[:, d], model.background_[d])
     # another family was given for the labels: only the mean of their codes is known
     nearest = np.clip(np.round(means), 0, count - 1).astype(int)
-    return np.eye(count)[nearest]
+    return np.asarray(np.eye(count)[nearest])
 
 
 def _number(value: float) -> str:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from pathlib import Path
 
 import pytest
+
+import efmca
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(
@@ -55,3 +58,11 @@ def test_broken_links_are_noticed():
     page = ROOT / "README.md"
     text = "[a](docs/GUIDE.md#tables) [b](docs/NOT.md) [c](docs/GUIDE.md#not) `[d](not.md)` [e](https://x.y) [f](#more)\n## More\n"
     assert [line.split(":")[0] for line in broken(page, text)] == ["docs/NOT.md", "docs/GUIDE.md#not"]
+
+
+def test_the_reference_has_all_names():
+    text = (ROOT / "docs" / "python" / "API.md").read_text(encoding="utf-8")
+    for name in efmca.__all__:
+        assert re.search(rf"[.`]{name}\b", text), f"docs/python/API.md does not have {name}"
+    for module, name in re.findall(r"^::: efmca\.(\w+)\.(\w+)$", text, re.MULTILINE):
+        assert hasattr(importlib.import_module(f"efmca.{module}"), name), name

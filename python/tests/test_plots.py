@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import doctest
+import importlib
 import re
 import struct
 import sys
@@ -270,3 +272,8 @@ def test_notebooks_show_models(mixed, counts):
     assert "and 2 more causes and 6 more columns" in wide._repr_html_()
     ranking = efmca.noise_type(counts, ["poisson", "gaussian"], n_components=2, n_restarts=1, max_iter=5)
     assert "poisson" in ranking._repr_html_() and "<table>" in ranking._repr_html_()
+
+
+@pytest.mark.parametrize("name", ["_plots", "_plot_results", "_pictures", "_html"])
+def test_examples_run(name):
+    assert doctest.testmod(importlib.import_module(f"efmca.{name}")).failed == 0

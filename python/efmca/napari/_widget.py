@@ -38,7 +38,7 @@ class _Ask:
         return self.stop
 
 
-class DenoiseWidget(Container):  # type: ignore[misc]
+class DenoiseWidget(Container):  # type: ignore[type-arg]
     """Clean an image layer.
 
     Parameters
@@ -49,7 +49,7 @@ class DenoiseWidget(Container):  # type: ignore[misc]
 
     def __init__(self, napari_viewer: Viewer) -> None:
         self._viewer = napari_viewer
-        self.layer = create_widget(annotation=Image, label="layer")
+        self.layer: Any = create_widget(annotation=Image, label="layer")
         self.noise = ComboBox(label="noise", choices=_NOISES, value="auto", tooltip="auto: found in the image, in some seconds")
         self.other = LineEdit(label="family", value="negative-binomial:r=4", tooltip="a family: efmca families lists all")
         self.quality = ComboBox(label="quality", choices=["fast", "balanced", "best"], value="balanced")
