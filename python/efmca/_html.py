@@ -22,11 +22,11 @@ def table(head: list[str], rows: list[list[str]]) -> str:
 
 def of_estimator(model: Any) -> str:
     """A fitted estimator: its settings, how training went, and what each cause does to each column."""
-    from efmca._plots import table_cells
+    from efmca._plots import table_texts
 
     order = [int(h) for h in np.argsort(-model.pi_, kind="stable")]
     shown = order[:_MOST_CAUSES]
-    _, texts = table_cells(model, shown)
+    texts = table_texts(model, shown)
     names = [str(name) for name in getattr(model, "feature_names_in_", range(model.n_features_in_))]
     lines = [f"<p><b>{escape(repr(model))}</b></p>", f"<p>{escape(sentence(model))}</p>"]
     columns = slice(0, _MOST_COLUMNS)

@@ -268,7 +268,8 @@ def plot_table(model: Any, *, n_components: int | None = None, cmap: Any = None,
     """Draw what each cause does to each column of a table.
 
     A cell has the mean that the cause gives the column; of labels it has the most probable one. The colour is how far that
-    is from the background (where no cause is active), in standard deviations of the column.
+    is from the background (where no cause is active), in standard deviations of the column; where a family is of your own,
+    the largest difference of each column counts as two.
 
     Parameters
     ----------
@@ -290,7 +291,7 @@ def plot_table(model: Any, *, n_components: int | None = None, cmap: Any = None,
         means_of(model)  # says what is missing
         raise TypeError(f"a fitted EFMCA is needed, not {type(model).__name__}; efmca.load_model reads one from a file")
     order = [int(h) for h in np.argsort(-model.pi_, kind="stable")[:n_components]]
-    colours, texts = table_cells(model, order)
+    colours, texts = _colours(model, order), table_texts(model, order)
     names = [str(name) for name in getattr(model, "feature_names_in_", range(model.n_features_in_))]
     wide = max([6, *(len(text) for row in texts for text in row), *(len(name) for name in names)])
     written = len(names) <= 16 and len(order) <= 16
@@ -311,24 +312,34 @@ def plot_table(model: Any, *, n_components: int | None = None, cmap: Any = None,
     return ax
 
 
-def table_cells(model: Any, order: list[int]) -> tuple[Array, list[list[str]]]:
-    """Colours and texts of cells: a row for each cause in `order`, and one for the background."""
+def table_texts(model: Any, order: list[int]) -> list[list[str]]:
+    """What is written into cells: a row for each cause in `order`, and one for the background."""
     means = np.vstack([model.components_[order], model.background_])
-    drawn = model.model_.sample(_DRAWN, 0, _QUIET)[0]
-    scatter = np.nanstd(drawn, axis=0)
-    colours = (means - means[-1]) / np.where(scatter > 0, scatter, 1)
     texts = [[_number(value) for value in row] for row in means]
     for d, labels in enumerate(model._columns.categories):
         if labels is None:
             continue
-        shares = _shares(model, d, len(labels))[[*order, -1]]
-        for row, share in enumerate(shares):
+        for row, share in enumerate(_shares(model, d, len(labels))[[*order, -1]]):
             best = int(np.argmax(share))
             texts[row][d] = f"{labels[best]} {100 * share[best]:.0f} %"
-        if len(labels) > 2:
+    return texts
+
+
+def _colours(model: Any, order: list[int]) -> Array:
+    """Differences of cells to the background, in standard deviations of their column."""
+    means = np.vstack([model.components_[order], model.background_])
+    if model.model_.own_families:
+        # drawing from them takes minutes: the largest difference of a column counts as two deviations
+        scatter = np.abs(means - means[-1]).max(axis=0) / 2
+    else:
+        scatter = np.nanstd(model.model_.sample(_DRAWN, 0, _QUIET)[0], axis=0)
+    colours = np.asarray((means - means[-1]) / np.where(scatter > 0, scatter, 1))
+    for d, labels in enumerate(model._columns.categories):
+        if labels is not None and len(labels) > 2:
             # codes of labels have no order: the share of rows that have another label, where half of them are two deviations
+            shares = _shares(model, d, len(labels))[[*order, -1]]
             colours[:, d] = 4 * np.abs(shares - shares[-1]).sum(axis=1) / 2
-    return colours, texts
+    return colours
 
 
 def _shares(model: Any, d: int, count: int) -> Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import doctest
 import importlib
+import math
 import re
 import struct
 import sys
@@ -150,6 +151,13 @@ def test_table(mixed):
     assert efmca.plot_components(model).images[0].get_array().shape == (2, 4), "several families are drawn as a table"
     with pytest.raises(ValueError, match="not fitted"):
         efmca.plot_table(efmca.EFMCA())
+
+
+def test_tables_of_own_families_are_drawn_without_drawing_rows(counts):
+    own = efmca.Family("own-poisson", t=lambda y: y, log_h=lambda y: -math.lgamma(y + 1), a=math.exp, some_eta=0.0, support="counts")
+    model = efmca.EFMCA(2, own, n_init=1, max_iter=5).fit(counts[:60, ::3])
+    colours = efmca.plot_table(model).images[0].get_array()
+    assert np.allclose(np.abs(colours).max(axis=0), 2) and "own-poisson" in model._repr_html_()
 
 
 def test_rankings(counts, mixed):
