@@ -37,6 +37,13 @@ _PLACES = {
     "select": "_noise",
     "learn_features": "_features",
     "load_model": "_estimator",
+    "plot_bound": "_plots",
+    "plot_choice": "_plot_results",
+    "plot_components": "_plots",
+    "plot_denoised": "_plot_results",
+    "plot_encoding": "_plots",
+    "plot_noise_ranking": "_plot_results",
+    "plot_table": "_plots",
     "Denoised": "_results",
     "NoiseRanking": "_results",
     "ColumnFamilies": "_results",
@@ -83,6 +90,13 @@ if TYPE_CHECKING:
     from efmca._images import ssim as ssim
     from efmca._noise import noise_type as noise_type
     from efmca._noise import select as select
+    from efmca._plot_results import plot_choice as plot_choice
+    from efmca._plot_results import plot_denoised as plot_denoised
+    from efmca._plot_results import plot_noise_ranking as plot_noise_ranking
+    from efmca._plots import plot_bound as plot_bound
+    from efmca._plots import plot_components as plot_components
+    from efmca._plots import plot_encoding as plot_encoding
+    from efmca._plots import plot_table as plot_table
     from efmca._results import CauseChoice as CauseChoice
     from efmca._results import ColumnFamilies as ColumnFamilies
     from efmca._results import Denoised as Denoised

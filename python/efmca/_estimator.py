@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping, Sequence
+from html import escape
 from typing import Any, Literal
 
 import numpy as np
@@ -63,7 +64,8 @@ class EFMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Whether to show progress (with tqdm if it is installed).
     callback : callable, optional
         Called with a `Progress` after every iteration. If it returns something true, training ends with the model so far;
-        exceptions that it raises go on.
+        exceptions that it raises go on. If it has a method ``cancelled()``, that is asked during iterations, too, and
+        something true ends the work at once with `Stopped`.
 
     Attributes
     ----------
@@ -468,6 +470,18 @@ class EFMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         if not unseen and not missing:
             lines.append("Feature names must be in the same order as they were in fit.")
         raise ValueError("\n".join(lines) + "\n")
+
+    def _repr_html_(self) -> str:
+        """What was learned, for notebooks; scikit-learn's diagram before that."""
+        from efmca._html import of_estimator
+
+        if hasattr(self, "model_"):
+            return of_estimator(self)
+        return super()._html_repr() if hasattr(super(), "_html_repr") else f"<pre>{escape(repr(self))}</pre>"
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        # scikit-learn has its own, which would come before the one above
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
     @property
     def _n_features_out(self) -> int:

@@ -24,15 +24,6 @@ def _lines(head: list[str], rows: list[list[str]]) -> str:
     return "\n".join(line.rstrip() for line in shown)
 
 
-def _html(head: list[str], rows: list[list[str]], caption: str) -> str:
-    """A table for notebooks."""
-    from html import escape
-
-    cells = "".join(f"<th>{escape(cell)}</th>" for cell in head)
-    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    return f"<p>{escape(caption)}</p><table><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table>"
-
-
 class _Table:
     """A result that is a table: it prints itself, and becomes a DataFrame."""
 
@@ -53,7 +44,11 @@ class _Table:
         return str(self)
 
     def _repr_html_(self) -> str:
-        return _html(*self._shown(), self.sentence)
+        from html import escape
+
+        from efmca._html import table
+
+        return f"<div><p>{escape(self.sentence)}</p>{table(*self._shown())}</div>"
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -64,6 +59,12 @@ class _Table:
     def to_frame(self) -> Any:
         """Return the table as a pandas DataFrame."""
         return needed("pandas", "pandas", "a DataFrame").DataFrame(self.rows)
+
+    def plot(self, **kwargs: Any) -> Any:
+        """Draw it with matplotlib, as `plot_noise_ranking` or, for numbers of causes, `plot_choice`; return the axes."""
+        from efmca._plot_results import plot_choice, plot_noise_ranking
+
+        return plot_choice(self, **kwargs) if isinstance(self, CauseChoice) else plot_noise_ranking(self, **kwargs)
 
 
 class NoiseRanking(_Table):
@@ -256,6 +257,17 @@ class Denoised:
         quiet = {"n_jobs": None, "callback": None, "names": None}
         return list(_core.residual(noisy, mean, self._family or self.family, quiet)["findings"])
 
+    def plot(self, **kwargs: Any) -> Any:
+        """Draw the image before and after, and the residual, as `plot_denoised`; return the axes."""
+        from efmca._plot_results import plot_denoised
+
+        return plot_denoised(self, **kwargs)
+
+    def _repr_html_(self) -> str:
+        from efmca._html import of_denoised
+
+        return of_denoised(self)
+
     def __repr__(self) -> str:
         size = " x ".join(str(side) for side in self.image.shape)
         return f"<Denoised: {size} pixels, {self.family} noise, {len(self.models)} models>"
@@ -294,6 +306,17 @@ class Features:
         import os
 
         _core.save_model(self.model, os.fspath(path), overwrite)
+
+    def plot(self, **kwargs: Any) -> Any:
+        """Draw the fields, as `plot_components`; return the axes."""
+        from efmca._plots import plot_components
+
+        return plot_components(self, **kwargs)
+
+    def _repr_html_(self) -> str:
+        from efmca._html import of_features
+
+        return of_features(self)
 
     def __repr__(self) -> str:
         return f"<Features: {len(self.pi)} causes, {self.pi.sum():.1f} active on average>"

@@ -52,7 +52,13 @@ def working(
 
     asked = both if shown is not None or callback is not None else None
     try:
-        yield {"n_jobs": n_jobs, "callback": asked, "names": None if names is None else [str(name) for name in names]}
+        yield {
+            "n_jobs": n_jobs,
+            "callback": asked,
+            # steps can be long: a callback with this method is asked between them, too
+            "cancelled": getattr(callback, "cancelled", None),
+            "names": None if names is None else [str(name) for name in names],
+        }
     finally:
         if shown is not None:
             shown.close()

@@ -17,7 +17,7 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use crate::errors::Fault;
+use crate::errors::{Fault, Stopped};
 
 /// How long the thread that called waits before it looks for signals.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -34,6 +34,9 @@ pub(crate) struct Work {
     n_jobs: Option<isize>,
     /// Is called with a [`Progress`]; what is true ends the work with the result so far.
     callback: Option<Py<PyAny>>,
+    /// Is asked while there is nothing to tell; what is true ends the work at once, without a result.
+    #[pyo3(default)]
+    cancelled: Option<Py<PyAny>>,
     /// The names of the columns, for errors.
     names: Option<Vec<String>>,
 }
@@ -161,7 +164,8 @@ impl Work {
             let (tell, heard) = channel();
             let (answer, answers) = channel();
             let mut outcome = None;
-            let mut watcher = Watcher { callback: self.callback.as_ref(), cancel: &crew.cancel, error: None };
+            let (callback, cancelled) = (self.callback.as_ref(), self.cancelled.as_ref());
+            let mut watcher = Watcher { callback, cancelled, cancel: &crew.cancel, error: None };
             crew.pool.in_place_scope(|scope| {
                 let (cancel, outcome, asks) = (&crew.cancel, &mut outcome, self.callback.is_some());
                 scope.spawn(move |_| {
@@ -212,6 +216,7 @@ fn ask(
 /// The thread that called, while others work.
 struct Watcher<'a> {
     callback: Option<&'a Py<PyAny>>,
+    cancelled: Option<&'a Py<PyAny>>,
     cancel: &'a Cancel,
     /// The exception that ended the work.
     error: Option<PyErr>,
@@ -224,7 +229,15 @@ impl Watcher<'_> {
             let flow = match heard.recv_timeout(PATIENCE) {
                 Ok(None) | Err(RecvTimeoutError::Disconnected) => return,
                 Err(RecvTimeoutError::Timeout) => {
-                    let _ = self.attached(|py, _| py.check_signals().map(|()| false));
+                    let cancelled = self.cancelled;
+                    let _ = self.attached(|py, _| {
+                        py.check_signals()?;
+                        // threads other than the main one hear no signals, and steps can be long
+                        match cancelled.map_or(Ok(false), |asked| asked.call0(py)?.is_truthy(py))? {
+                            true => Err(Stopped::new_err("the work was cancelled")),
+                            false => Ok(false),
+                        }
+                    });
                     continue;
                 }
                 Ok(Some(progress)) => self.attached(|py, callback| {
