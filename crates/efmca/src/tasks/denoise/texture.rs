@@ -20,6 +20,11 @@ const FREQUENCIES: f64 = 1.5;
 /// Weights that can be told from zero, in all of the image and in a region: smaller ones are mostly errors.
 const SEEN_IN_ALL: f64 = 0.05;
 const SEEN_IN_A_REGION: f64 = 0.1;
+/// So many standard errors can be told from zero, too. Each pixel is in 16 patches, which are no 16 observations.
+const STANDARD_ERRORS: f64 = 2.0;
+const SEEN_TWICE: f64 = ((SIDE / STEP) * (SIDE / STEP)) as f64;
+/// The smallest variance that a patch is weighted by, as a share of the average one.
+const SMALLEST_SHARE: f64 = 0.1;
 
 /// One channel of one page, row by row; zero where a pixel is missing.
 pub(super) struct Texture {
@@ -34,13 +39,21 @@ pub(super) struct Texture {
     pub(super) variance: Vec<f32>,
 }
 
-/// Sums over patches, for each frequency.
+/// Sums over patches, for each frequency, in units of the variance of the noise.
 #[derive(Clone)]
 struct Power {
     /// The power of the residual.
     residual: Vec<f64>,
-    /// The part of it that is not noise.
+    /// The part of it that is not noise, and the sum of the squares of that part.
     missed: Vec<f64>,
+    squares: Vec<f64>,
+}
+
+impl Power {
+    fn none() -> Power {
+        let zeros = || vec![0.0; BANDS];
+        Power { residual: zeros(), missed: zeros(), squares: zeros() }
+    }
 }
 
 impl Texture {
@@ -53,7 +66,9 @@ impl Texture {
             return vec![0.0; self.residual.len()];
         }
         let (down, across) = (lattice(self.rows), lattice(self.columns));
-        let cells: Vec<Vec<Power>> = down.par_chunks(CELL).map(|lines| self.power(lines, &across)).collect();
+        let average = self.variance.iter().map(|value| f64::from(*value)).sum::<f64>() / self.variance.len() as f64;
+        let smallest = (SMALLEST_SHARE * average).max(f64::MIN_POSITIVE);
+        let cells: Vec<Vec<Power>> = down.par_chunks(CELL).map(|lines| self.power(lines, &across, smallest)).collect();
         let weights = weights(&cells.concat(), across.len().div_ceil(CELL));
         let lines: Vec<Vec<f32>> =
             down.par_iter().enumerate().map(|(line, y)| self.weighted(line, *y, &across, &weights)).collect();
@@ -70,13 +85,13 @@ impl Texture {
     }
 
     /// The power of the cells of some lines of patches.
-    fn power(&self, lines: &[usize], across: &[usize]) -> Vec<Power> {
+    fn power(&self, lines: &[usize], across: &[usize], smallest: f64) -> Vec<Power> {
         let cosines = Cosines::new(SIDE);
         let mut patch = [0.0f32; BANDS];
         let [mut residual, mut change, mut contrast] = [[0.0f32; BANDS]; 3];
         let mut cells = Vec::new();
         for columns in across.chunks(CELL) {
-            let mut power = Power { residual: vec![0.0; BANDS], missed: vec![0.0; BANDS] };
+            let mut power = Power::none();
             for (y, x) in lines.iter().flat_map(|y| columns.iter().map(move |x| (*y, *x))) {
                 for (values, to) in
                     [(&self.residual, &mut residual), (&self.change, &mut change), (&self.contrast, &mut contrast)]
@@ -86,10 +101,14 @@ impl Texture {
                 }
                 self.copy(&self.variance, y, x, &mut patch);
                 let noise = f64::from(patch.iter().sum::<f32>()) / BANDS as f64;
+                // bright patches have more noise, and would decide for all
+                let unit = 1.0 / noise.max(smallest);
                 for band in 0..BANDS {
                     let square = f64::from(residual[band]).powi(2);
-                    power.residual[band] += square;
-                    power.missed[band] += square - noise + f64::from(change[band]) * f64::from(contrast[band]);
+                    let missed = unit * (square - noise + f64::from(change[band]) * f64::from(contrast[band]));
+                    power.residual[band] += unit * square;
+                    power.missed[band] += missed;
+                    power.squares[band] += missed * missed;
                 }
             }
             cells.push(power);
@@ -137,37 +156,62 @@ fn lattice(size: usize) -> Vec<usize> {
 
 /// The weights of each cell, of which there are `across` in a row.
 fn weights(cells: &[Power], across: usize) -> Vec<Vec<f32>> {
-    let over_frequencies = Blur::new(FREQUENCIES);
-    let of_power = |power: &Power| -> Vec<f64> {
-        let [mut missed, mut residual] = [power.missed.clone(), power.residual.clone()];
-        over_frequencies.page(&mut missed, SIDE);
-        over_frequencies.page(&mut residual, SIDE);
-        missed.iter().zip(&residual).map(|(m, r)| if *r > 0.0 { (m / r).clamp(-1.0, 1.0) } else { 0.0 }).collect()
-    };
-    let mut all = Power { residual: vec![0.0; BANDS], missed: vec![0.0; BANDS] };
+    let mut all = Power::none();
     for cell in cells {
-        all.residual.iter_mut().zip(&cell.residual).for_each(|(sum, value)| *sum += value);
-        all.missed.iter_mut().zip(&cell.missed).for_each(|(sum, value)| *sum += value);
+        for (sums, values) in
+            [(&mut all.residual, &cell.residual), (&mut all.missed, &cell.missed), (&mut all.squares, &cell.squares)]
+        {
+            sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
+        }
     }
-    let everywhere: Vec<f64> = of_power(&all).iter().map(|weight| seen(*weight, SEEN_IN_ALL)).collect();
-    // one frequency after the other, over all cells
-    let over_cells = Blur::new(CELLS);
+    let everywhere: Vec<f64> =
+        all.weights().iter().map(|(weight, error)| seen(*weight, error.max(SEEN_IN_ALL))).collect();
+    // one frequency after the other, over all cells; squares of weights for squares of errors
+    let windows = [Blur::new(CELLS), Blur::new(CELLS), Blur::new(CELLS * HALF.sqrt())];
+    let sums: [fn(&mut Power) -> &mut Vec<f64>; 3] =
+        [|power| &mut power.residual, |power| &mut power.missed, |power| &mut power.squares];
     let mut regions = cells.to_vec();
     let mut page = vec![0.0; cells.len()];
     for band in 0..BANDS {
-        let both: [fn(&mut Power) -> &mut Vec<f64>; 2] = [|power| &mut power.residual, |power| &mut power.missed];
-        for of in both {
+        for (of, window) in sums.iter().zip(&windows) {
             page.iter_mut().zip(&mut regions).for_each(|(value, power)| *value = of(power)[band]);
-            over_cells.page(&mut page, across);
+            window.page(&mut page, across);
             regions.iter_mut().zip(&page).for_each(|(power, value)| of(power)[band] = *value);
         }
     }
     let of_region = |power: &Power| {
-        let weights = of_power(power);
+        let weights = power.weights();
         let weights = weights.iter().zip(&everywhere);
-        weights.map(|(weight, all)| (all + seen(weight - all, SEEN_IN_A_REGION)).clamp(-1.0, 1.0) as f32).collect()
+        let weight = |((weight, error), all): (&(f64, f64), &f64)| {
+            (all + seen(weight - all, error.max(SEEN_IN_A_REGION))).clamp(-1.0, 1.0) as f32
+        };
+        weights.map(weight).collect()
     };
     regions.par_iter().map(of_region).collect()
+}
+
+/// A window that is squared is narrower by the root of this.
+const HALF: f64 = 0.5;
+
+impl Power {
+    /// The weight of each frequency, and what can be told from zero.
+    fn weights(&self) -> Vec<(f64, f64)> {
+        let smooth = |sums: &[f64], deviation: f64| {
+            let mut sums = sums.to_vec();
+            Blur::new(deviation).page(&mut sums, SIDE);
+            sums
+        };
+        let [residual, missed] = [&self.residual, &self.missed].map(|sums| smooth(sums, FREQUENCIES));
+        let squares = smooth(&self.squares, FREQUENCIES * HALF.sqrt());
+        let of_band = |((residual, missed), squares): ((&f64, &f64), &f64)| match *residual > 0.0 {
+            true => {
+                let error = STANDARD_ERRORS * (SEEN_TWICE * squares).sqrt() / residual;
+                ((missed / residual).clamp(-1.0, 1.0), error)
+            }
+            false => (0.0, 1.0),
+        };
+        residual.iter().zip(&missed).zip(&squares).map(of_band).collect()
+    }
 }
 
 /// A weight as far as it can be told from zero: the positive part of James and Stein.
@@ -217,6 +261,22 @@ mod tests {
             values.fill(0.0);
         }
         assert!(missing.missed().iter().all(|value| *value == 0.0));
+    }
+
+    #[test]
+    fn small_images_with_heavy_tails_say_nothing() {
+        // speckle of one look around a brightness from 2 to 40, and an estimate that knows it
+        let (rows, columns) = (48, 56);
+        let mut random = rand_chacha::ChaCha8Rng::seed_from_u64(3);
+        let mean = |at: usize| if (at / columns / 12 + at % columns / 12).is_multiple_of(2) { 2.0 } else { 40.0 };
+        let draws: Vec<f32> = (0..rows * columns).map(|_| -random.random::<f32>().max(1e-9).ln()).collect();
+        let residual = draws.iter().enumerate().map(|(at, draw)| mean(at) * (draw - 1.0)).collect();
+        let variance: Vec<f32> = (0..rows * columns).map(|at| mean(at) * mean(at)).collect();
+        let none = vec![0.0; rows * columns];
+        let (change, contrast) = (none.clone(), none);
+        let missed = Texture { rows, columns, residual, change, contrast, variance: variance.clone() }.missed();
+        let power = missed.iter().zip(&variance).map(|(missed, v)| missed * missed / v).sum::<f32>();
+        assert!(power < 0.01 * (rows * columns) as f32, "{power}");
     }
 
     #[test]
