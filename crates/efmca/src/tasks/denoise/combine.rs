@@ -5,6 +5,7 @@ use ndarray::{Array4, ArrayView4};
 use super::blur::Blur;
 use super::merge::Estimate;
 use super::noise_curve::NoiseCurve;
+use crate::cancel;
 use crate::error::{Error, Result};
 
 /// Standard deviation of the window, in pixels, in which estimates are compared with the noisy image.
@@ -52,6 +53,9 @@ impl Estimate {
         let mut deviation = first.deviation.clone();
         let mut weights = vec![0.0; estimates.len()];
         for (place, v) in variance.indexed_iter() {
+            if place.2 == 0 {
+                cancel::check();
+            }
             let least = risks.iter().map(|risk| risk[place]).fold(f64::INFINITY, f64::min);
             for ((weight, risk), estimate) in weights.iter_mut().zip(&risks).zip(estimates) {
                 let own = estimate.deviation[place].powi(2) + LEAST * v;

@@ -8,6 +8,7 @@ use super::blur::Blur;
 use super::merge::Estimate;
 use super::noise_curve::NoiseCurve;
 use super::plane::Plane;
+use crate::cancel;
 
 /// How far a pixel sees others of its brightness, and the distance between those that it looks at, in pixels.
 const REACH: usize = 18;
@@ -65,6 +66,9 @@ impl Plane {
         let near: Vec<f64> =
             (0..=2 * steps * steps).map(|square| (-2.0 * square as f64 / (steps * steps) as f64).exp()).collect();
         let one = |pixel: usize| {
+            if pixel.is_multiple_of(self.columns) {
+                cancel::check();
+            }
             let (y, x) = ((pixel / self.columns) as isize, (pixel % self.columns) as isize);
             let own = self.values[pixel];
             let width = (EQUAL * covariance.values[pixel].sqrt()).max(f64::MIN_POSITIVE);

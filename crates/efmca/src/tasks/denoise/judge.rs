@@ -9,6 +9,7 @@ use super::noise_curve::NoiseCurve;
 use super::plane::Plane;
 use super::texture::Texture;
 use super::thinning::{Thinned, of_the_whole};
+use crate::family::Support;
 
 /// Standard deviation of the window in which shares are estimated, in pixels.
 const AROUND: f64 = 24.0;
@@ -40,7 +41,7 @@ pub(super) fn judged(
     (causes, groups): (&Estimate, &Estimate),
     thinned: &Thinned,
     (part_causes, part_groups): (&Estimate, &Estimate),
-    curve: &NoiseCurve,
+    (curve, support): (&NoiseCurve, Support),
 ) -> Estimate {
     let (pages, _, _, channels) = noisy.dim();
     let mut estimate = causes.clone();
@@ -75,6 +76,7 @@ pub(super) fn judged(
         let deviation = blend.whole.with(deviation.collect());
         let shares = judge.shares(&flat, &blend);
         let mean = judge.with_texture(flat.mixed_with(&blend, &shares), curve);
+        let mean = mean.map(|mean| mean.clamp(support.low, support.high));
         mean.copy_to(estimate.mean.slice_mut(at));
         deviation.copy_to(estimate.deviation.slice_mut(at));
     }
@@ -120,6 +122,8 @@ impl Judge {
         let texture = Texture {
             rows: whole.rows,
             columns: whole.columns,
+            curve,
+            estimate: whole.values.iter().map(|value| *value as f32).collect(),
             residual: each(&|pixel| self.noisy.values[pixel] - whole.values[pixel]),
             change: each(&|pixel| part.values[pixel] - whole.values[pixel]),
             contrast: each(&|pixel| self.contrast.values[pixel]),
@@ -171,7 +175,7 @@ mod tests {
         // the first follows the noise everywhere, the second is wrong on the left
         let (a, part_a) = estimates(&noisy, &thinned.seen, 2.0, 0.0);
         let (b, part_b) = estimates(&noisy, &thinned.seen, 12.0, 1.5);
-        let estimate = judged(noisy.view(), (&a, &b), &thinned, (&part_a, &part_b), &curve);
+        let estimate = judged(noisy.view(), (&a, &b), &thinned, (&part_a, &part_b), (&curve, poisson.support()));
         let error = |estimate: &Estimate, columns: std::ops::Range<usize>| {
             let part = s![.., 20..180, columns, ..];
             (&estimate.mean.slice(part) - &clean.slice(part)).mapv(|e| e * e).mean().unwrap()
@@ -184,7 +188,7 @@ mod tests {
         let mut missing = noisy.clone();
         missing.slice_mut(s![.., ..;5, ..;3, ..]).fill(f64::NAN);
         let thinned = Thinned::of(&*poisson, missing.view(), &first, &curve, 1).unwrap();
-        let estimate = judged(missing.view(), (&a, &b), &thinned, (&part_a, &part_b), &curve);
+        let estimate = judged(missing.view(), (&a, &b), &thinned, (&part_a, &part_b), (&curve, poisson.support()));
         assert!(estimate.mean.iter().all(|mean| mean.is_finite()));
         assert!(error(&estimate, 10..60) < 2.0 * left && error(&estimate, 140..190) < 0.7 * error(&a, 140..190));
     }

@@ -5,6 +5,7 @@ use std::ops::Range;
 use ndarray::Array4;
 use rayon::prelude::*;
 
+use crate::cancel;
 use crate::model::{Geometry, Model, Tables, WinnerOrder};
 use crate::posterior::Sets;
 
@@ -191,6 +192,7 @@ fn merge(geometry: &Geometry, band: &Band, window: &[f64], posteriors: &Posterio
     let mut work = Work { rank: vec![0; d], means: vec![0.0; d] };
     let (mut mean, mut square) = (vec![0.0; d], vec![0.0; d]);
     for n in band.patches.clone() {
+        cancel::check();
         mean.fill(0.0);
         square.fill(0.0);
         posteriors.each_state(n, &mut work, |q, means| {

@@ -118,6 +118,7 @@ impl Denoiser {
         let curve = similar.curve(&causes);
         let Some(groups) = self.by_groups(&similar, &causes, &curve, steps) else { return Ok(None) };
         let estimates = (first.causes, first.groups);
-        Ok(Some(judged(noisy, estimates, &thinned, (&causes, &groups), first.curve)))
+        let noise = (first.curve, self.family.resolve()?.support());
+        Ok(Some(judged(noisy, estimates, &thinned, (&causes, &groups), noise)))
     }
 }

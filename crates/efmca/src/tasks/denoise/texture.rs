@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use super::blur::Blur;
 use super::groups::Cosines;
+use super::noise_curve::NoiseCurve;
 
 /// Rows and columns of the patches whose frequencies are looked at, and the distance between them.
 const SIDE: usize = 16;
@@ -26,10 +27,12 @@ const SEEN_TWICE: f64 = ((SIDE / STEP) * (SIDE / STEP)) as f64;
 /// The smallest variance that a patch is weighted by, as a share of the average one.
 const SMALLEST_SHARE: f64 = 0.1;
 
-/// One channel of one page, row by row; zero where a pixel is missing.
-pub(super) struct Texture {
+/// One channel of one page, row by row; but for the estimate, zero where a pixel is missing.
+pub(super) struct Texture<'a> {
     pub(super) rows: usize,
     pub(super) columns: usize,
+    pub(super) curve: &'a NoiseCurve,
+    pub(super) estimate: Vec<f32>,
     /// The noisy image less its estimate.
     pub(super) residual: Vec<f32>,
     /// What the estimate of a part of the data has more than that of the whole, and the contrast of the two parts of the data.
@@ -56,7 +59,7 @@ impl Power {
     }
 }
 
-impl Texture {
+impl Texture<'_> {
     /// What is to be added to the estimate. The share $w$ of the residual $r$ of a frequency that is missed texture has the least risk
     /// with
     /// $$ w = \frac{\sum r^2 - v + \mathrm{Cov}(m, y)}{\sum r^2} $$
@@ -99,8 +102,7 @@ impl Texture {
                     self.copy(values, y, x, &mut patch);
                     cosines.of_patch(&patch, to);
                 }
-                self.copy(&self.variance, y, x, &mut patch);
-                let noise = f64::from(patch.iter().sum::<f32>()) / BANDS as f64;
+                let noise = self.noise(y, x, &mut patch);
                 // bright patches have more noise, and would decide for all
                 let unit = 1.0 / noise.max(smallest);
                 for band in 0..BANDS {
@@ -114,6 +116,16 @@ impl Texture {
             cells.push(power);
         }
         cells
+    }
+
+    /// The variance of the noise of a patch. Where the estimate is too dark or too bright for all of the patch, so is its variance; the
+    /// difference would be taken for a texture of all frequencies.
+    fn noise(&self, y: usize, x: usize, patch: &mut [f32; BANDS]) -> f64 {
+        let [mean, residual, variance] = [&self.estimate, &self.residual, &self.variance].map(|values| {
+            self.copy(values, y, x, patch);
+            f64::from(patch.iter().sum::<f32>()) / BANDS as f64
+        });
+        (variance + self.curve.at(mean + residual) - self.curve.at(mean)).max(0.0)
     }
 
     /// The weighted residuals of a line of patches, added up.
@@ -222,23 +234,33 @@ fn seen(weight: f64, error: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::family::family;
     use rand::{RngExt, SeedableRng};
 
     /// A texture of stripes in the left half, unit noise, and an estimate that sees nothing.
-    fn stripes(rows: usize, columns: usize, size: f32) -> (Texture, Vec<f32>) {
+    fn stripes(curve: &NoiseCurve, rows: usize, columns: usize, size: f32) -> (Texture<'_>, Vec<f32>) {
         let mut random = rand_chacha::ChaCha8Rng::seed_from_u64(1);
         let truth: Vec<f32> = (0..rows * columns)
             .map(|at| if at % columns < columns / 2 { size * (1.3 * (at / columns) as f32).sin() } else { 0.0 })
             .collect();
         let residual = truth.iter().map(|value| value + 12f32.sqrt() * (random.random::<f32>() - 0.5)).collect();
         let none = vec![0.0; rows * columns];
-        let (change, contrast) = (none.clone(), none);
-        (Texture { rows, columns, residual, change, contrast, variance: vec![1.0; rows * columns] }, truth)
+        let (estimate, change, contrast) = (none.clone(), none.clone(), none);
+        (
+            Texture { rows, columns, curve, estimate, residual, change, contrast, variance: vec![1.0; rows * columns] },
+            truth,
+        )
+    }
+
+    /// The curve of noise.
+    fn curve(spec: &str) -> NoiseCurve {
+        NoiseCurve::known(&*family(spec).unwrap(), 0.0, 80.0).unwrap()
     }
 
     #[test]
     fn stripes_below_the_noise_are_found_where_they_are() {
-        let (texture, truth) = stripes(120, 200, 0.5);
+        let unit = curve("gaussian:var=1");
+        let (texture, truth) = stripes(&unit, 120, 200, 0.5);
         let missed = texture.missed();
         let error = |of: &dyn Fn(usize) -> bool| {
             let places = (0..truth.len()).filter(|at| of(at % 200));
@@ -251,12 +273,13 @@ mod tests {
 
     #[test]
     fn noise_is_left_alone() {
-        let (texture, _) = stripes(120, 200, 0.0);
+        let unit = curve("gaussian:var=1");
+        let (texture, _) = stripes(&unit, 120, 200, 0.0);
         let power = texture.missed().iter().map(|value| value * value).sum::<f32>() / (120.0 * 200.0);
         assert!(power < 1e-3, "{power}");
-        let (small, _) = stripes(15, 200, 0.0);
+        let (small, _) = stripes(&unit, 15, 200, 0.0);
         assert!(small.missed().iter().all(|value| *value == 0.0));
-        let mut missing = stripes(40, 41, 0.0).0;
+        let mut missing = stripes(&unit, 40, 41, 0.0).0;
         for values in [&mut missing.residual, &mut missing.variance] {
             values.fill(0.0);
         }
@@ -274,15 +297,45 @@ mod tests {
         let variance: Vec<f32> = (0..rows * columns).map(|at| mean(at) * mean(at)).collect();
         let none = vec![0.0; rows * columns];
         let (change, contrast) = (none.clone(), none);
-        let missed = Texture { rows, columns, residual, change, contrast, variance: variance.clone() }.missed();
+        let (curve, estimate) = (curve("exponential"), (0..rows * columns).map(mean).collect());
+        let variance_of = variance.clone();
+        let texture =
+            Texture { rows, columns, curve: &curve, estimate, residual, change, contrast, variance: variance_of };
+        let missed = texture.missed();
         let power = missed.iter().zip(&variance).map(|(missed, v)| missed * missed / v).sum::<f32>();
         assert!(power < 0.01 * (rows * columns) as f32, "{power}");
     }
 
     #[test]
+    fn an_estimate_that_is_too_dark_has_no_texture() {
+        // counts of 0.05 where the estimate has 0.04
+        let (rows, columns) = (160, 160);
+        let mut random = rand_chacha::ChaCha8Rng::seed_from_u64(4);
+        let residual = (0..rows * columns).map(|_| if random.random::<f32>() < 0.05 { 0.96 } else { -0.04 }).collect();
+        let none = vec![0.0; rows * columns];
+        let (change, contrast, even) = (none.clone(), none, vec![0.04; rows * columns]);
+        let curve = curve("poisson");
+        let texture = Texture {
+            rows,
+            columns,
+            curve: &curve,
+            estimate: even.clone(),
+            residual,
+            change,
+            contrast,
+            variance: even,
+        };
+        let missed = texture.missed();
+        let mean = missed.iter().sum::<f32>() / missed.len() as f32;
+        let spread = missed.iter().map(|value| (value - mean).powi(2)).sum::<f32>() / missed.len() as f32;
+        assert!(spread < 0.01 * 0.05, "{spread}");
+    }
+
+    #[test]
     fn an_estimate_that_follows_the_noise_gives_it_back() {
         // a tenth of the noise is left in the estimate, and a part of the data has four fifths of it
-        let mut texture = stripes(160, 160, 0.0).0;
+        let unit = curve("gaussian:var=1");
+        let mut texture = stripes(&unit, 160, 160, 0.0).0;
         let noise = texture.residual.clone();
         let mut random = rand_chacha::ChaCha8Rng::seed_from_u64(2);
         let follows = 0.3;

@@ -22,6 +22,8 @@ mod shrinking;
 
 use rayon::prelude::*;
 
+use crate::cancel;
+
 pub(super) use cosines::Cosines;
 use matching::Matching;
 use shrinking::Shrinking;
@@ -112,6 +114,7 @@ impl GroupFilter {
         let mut sums = vec![[0.0f32; 3]; (end - first_row) * columns];
         let mut patch = vec![0.0; d];
         for y in lines {
+            cancel::check();
             for x in across {
                 let group = matching.group(y - first_row, *x);
                 shrinking.clear();
