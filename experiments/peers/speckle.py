@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Filters for speckle on the noisy images that `experiments -- speckle --save-noisy DIR` writes.
 
-usage: speckle.py NOISY IMAGES[,IMAGES...] > peers.tsv
+usage: speckle.py NOISY IMAGES[,IMAGES...] [METHOD...] > peers.tsv   (METHOD: the beginning of a name, such as Lee)
 
 NOISY is the folder with NAME_kLOOKS_sSEED.npy, IMAGES the folders with NAME.png. Each line of the output is image, looks,
 seed, method, PSNR, wall and CPU seconds, for `experiments -- speckle --peers peers.tsv`.
@@ -35,10 +35,6 @@ def kuan(noisy, looks):
     return filter_of("kuan")(noisy, win_size=7, cu=looks**-0.5)
 
 
-def frost(noisy, looks):
-    return filter_of("frost")(noisy, damping_factor=2.0, win_size=7)
-
-
 def mulog_bm3d(noisy, looks):
     import bm3d
     from mulog.mulog_algorithm import run_mulog
@@ -51,13 +47,14 @@ def mulog_bm3d(noisy, looks):
 
 
 def over_stack(denoiser, stack, deviation):
-    """The denoiser on each image of a stack."""
+    """The denoiser on each image of a stack, whose short axis is the first or the last one."""
     if stack.ndim == 2:
         return denoiser(stack, deviation)
-    return np.stack([denoiser(stack[..., k], deviation) for k in range(stack.shape[-1])], axis=-1)
+    axis = 0 if stack.shape[0] < stack.shape[-1] else -1
+    return np.stack([denoiser(image, deviation) for image in np.moveaxis(stack, axis, 0)], axis=axis)
 
 
-METHODS = {"Lee, 7 x 7": lee, "Kuan, 7 x 7": kuan, "Frost, 7 x 7": frost, "MuLoG with BM3D": mulog_bm3d}
+METHODS = {"Lee, 7 x 7": lee, "Kuan, 7 x 7": kuan, "MuLoG with BM3D": mulog_bm3d}
 
 
 def main():
@@ -70,6 +67,8 @@ def main():
         clean = np.maximum(np.asarray(imageio.imread(clean_path), dtype=float), 1.0)
         noisy = np.load(path).astype(float).reshape(clean.shape)
         for method, run in METHODS.items():
+            if sys.argv[3:] and not method.startswith(tuple(sys.argv[3:])):
+                continue
             wall, cpu = time.perf_counter(), time.process_time()
             estimate = run(noisy.copy(), float(looks))
             wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
