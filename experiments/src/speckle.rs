@@ -124,8 +124,8 @@ fn markdown(found: &[Cleaned], peers: &[Peer]) -> String {
     let _ = writeln!(
         page,
         "Made by `cargo run --release -p experiments -- {}`. Grey levels from {DARKEST} on are the means of Gamma noise with as many \
-         looks; PSNR in dB with {BRIGHTEST}, the mean over noise realisations. Averages are over the images of the row that all \
-         rows have. Other rows are programs on the same noisy files (`experiments/peers/speckle.py`).\n",
+         looks; PSNR in dB with {BRIGHTEST}, the mean over noise realisations. Other rows are programs \
+         on the same noisy files (`experiments/peers/speckle.py`).\n",
         command.join(" ")
     );
     let images: Vec<&str> =
