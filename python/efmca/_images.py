@@ -160,7 +160,8 @@ def denoise(
         The noise: ``"poisson"``, ``"gaussian"``, ``"gamma:k=4"`` (see `efmca.families`), or ``"auto"`` for the family that
         predicts held-out pixels best.
     quality : {"fast", "balanced", "best"}, default="balanced"
-        How much time to take.
+        How much time to take: one model, three, or seven with more iterations. The last two clean the image a second time
+        with a part of its data, which shows how much of the result is noise.
     channel_axis : int, optional
         The axis of colours; without it there is one channel.
     mask : array of bool, optional

@@ -3,6 +3,8 @@
 //! Where an image has a fine texture all over, no single patch stands above the noise, and an estimate leaves it out. But the residual
 //! then has more power than the noise at the frequencies of the texture, and over a region that can be measured.
 
+use std::f64::consts::FRAC_1_SQRT_2;
+
 use rayon::prelude::*;
 
 use super::blur::Blur;
@@ -23,7 +25,7 @@ const SEEN_IN_ALL: f64 = 0.05;
 const SEEN_IN_A_REGION: f64 = 0.1;
 /// So many standard errors can be told from zero, too. Each pixel is in 16 patches, which are no 16 observations.
 const STANDARD_ERRORS: f64 = 2.0;
-const SEEN_TWICE: f64 = ((SIDE / STEP) * (SIDE / STEP)) as f64;
+const PATCHES_OF_A_PIXEL: f64 = ((SIDE / STEP) * (SIDE / STEP)) as f64;
 /// The smallest variance that a patch is weighted by, as a share of the average one.
 const SMALLEST_SHARE: f64 = 0.1;
 
@@ -178,8 +180,8 @@ fn weights(cells: &[Power], across: usize) -> Vec<Vec<f32>> {
     }
     let everywhere: Vec<f64> =
         all.weights().iter().map(|(weight, error)| seen(*weight, error.max(SEEN_IN_ALL))).collect();
-    // one frequency after the other, over all cells; squares of weights for squares of errors
-    let windows = [Blur::new(CELLS), Blur::new(CELLS), Blur::new(CELLS * HALF.sqrt())];
+    // one frequency after the other, over all cells; errors add up with squared weights, a window that is narrower by a root of two
+    let windows = [Blur::new(CELLS), Blur::new(CELLS), Blur::new(CELLS * FRAC_1_SQRT_2)];
     let sums: [fn(&mut Power) -> &mut Vec<f64>; 3] =
         [|power| &mut power.residual, |power| &mut power.missed, |power| &mut power.squares];
     let mut regions = cells.to_vec();
@@ -202,9 +204,6 @@ fn weights(cells: &[Power], across: usize) -> Vec<Vec<f32>> {
     regions.par_iter().map(of_region).collect()
 }
 
-/// A window that is squared is narrower by the root of this.
-const HALF: f64 = 0.5;
-
 impl Power {
     /// The weight of each frequency, and what can be told from zero.
     fn weights(&self) -> Vec<(f64, f64)> {
@@ -214,10 +213,10 @@ impl Power {
             sums
         };
         let [residual, missed] = [&self.residual, &self.missed].map(|sums| smooth(sums, FREQUENCIES));
-        let squares = smooth(&self.squares, FREQUENCIES * HALF.sqrt());
+        let squares = smooth(&self.squares, FREQUENCIES * FRAC_1_SQRT_2);
         let of_band = |((residual, missed), squares): ((&f64, &f64), &f64)| match *residual > 0.0 {
             true => {
-                let error = STANDARD_ERRORS * (SEEN_TWICE * squares).sqrt() / residual;
+                let error = STANDARD_ERRORS * (PATCHES_OF_A_PIXEL * squares).sqrt() / residual;
                 ((missed / residual).clamp(-1.0, 1.0), error)
             }
             false => (0.0, 1.0),
