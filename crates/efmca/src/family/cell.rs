@@ -216,7 +216,7 @@ mod tests {
         assert!((log - gaussian.log_h(7.0)).abs() < 1e-12);
         for (spec, cell) in [("gamma", (0.0, 0.5)), ("gamma", (-0.5, 0.5)), ("beta", (0.95, 1.05)), ("log-normal", (2.5, 3.5))] {
             let family = family(spec)?;
-            mean_statistics(&*family, cell.0.max(0.0), cell, &mut t);
+            mean_statistics(&*family, f64::max(cell.0, 0.0), cell, &mut t);
             assert!(family.inside(&t), "{spec} {t:?}");
         }
         Ok(())

@@ -7,6 +7,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use ndarray::ArrayView2;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
@@ -77,6 +78,14 @@ impl Resolution {
         let mut sorted: Vec<f64> = values.into_iter().filter(|value| value.is_finite()).collect();
         sorted.sort_by(f64::total_cmp);
         Resolution::of_sorted(&sorted)
+    }
+
+    /// The resolution of each column of a table: the last of those that are given for it, or found.
+    #[must_use]
+    pub fn of_columns(table: ArrayView2<'_, f64>, given: &[(usize, Resolution)]) -> Vec<Resolution> {
+        let known = |d: usize| given.iter().rev().find(|(column, _)| *column == d).map(|(_, given)| given.clone());
+        let columns = table.columns().into_iter().enumerate();
+        columns.map(|(d, column)| known(d).unwrap_or_else(|| Resolution::of(column.iter().copied()))).collect()
     }
 
     /// The same for values in ascending order.

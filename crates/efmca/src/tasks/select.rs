@@ -213,9 +213,7 @@ impl CauseSearch {
                 count if count == table.ncols() => Ok(given.clone()),
                 count => Err(Error::shape("resolutions", format!("1 or {}", table.ncols()), count)),
             },
-            (Source::Table(table), None) => {
-                Ok(table.columns().into_iter().map(|column| Resolution::of(column.iter().copied())).collect())
-            }
+            (Source::Table(table), None) => Ok(Resolution::of_columns(table, &[])),
             (Source::Images { .. }, _) => {
                 let whole = source.values().iter().all(|value| value.fract() == 0.0);
                 Ok(if whole { vec![Resolution::WHOLE] } else { Vec::new() })

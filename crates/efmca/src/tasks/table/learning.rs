@@ -1,6 +1,6 @@
 //! The steps from a table to a model: families, number of causes, training.
 
-use ndarray::{Array2, ArrayView1, ArrayView2};
+use ndarray::{Array2, ArrayView2};
 
 use super::{CauseOrigin, FamilyOrigin, LearnedTable, TableLearner};
 use crate::em::{Em, Fit, Init, Observer, Progress, TrainingProgress};
@@ -76,7 +76,7 @@ pub(super) fn learn_given(
     for (n, mut row) in sample.outer_iter_mut().enumerate() {
         row.as_slice_mut().into_iter().for_each(|row| data.read_row(n * step, row));
     }
-    let resolutions = settings.resolutions_of(sample.view());
+    let resolutions = Resolution::of_columns(sample.view(), &settings.resolutions);
     let families = Families { all, origins: vec![FamilyOrigin::Given; data.d()], resolutions, fit: None };
     let causes = CauseNumber { h, origin: CauseOrigin::Given };
     Some(settings.learned(data, families, causes, Watch::new(observer)))
@@ -101,16 +101,6 @@ impl TableLearner {
         last(&self.columns, d).or(self.family.as_ref())
     }
 
-    /// How finely the values of each column were written down: given, or found.
-    fn resolutions_of(&self, table: ArrayView2<'_, f64>) -> Vec<Resolution> {
-        let columns = table.columns().into_iter().enumerate();
-        let found = |(d, column): (usize, ArrayView1<'_, f64>)| match last(&self.resolutions, d) {
-            Some(given) => given.clone(),
-            None => Resolution::of(column.iter().copied()),
-        };
-        columns.map(found).collect()
-    }
-
     /// Iterations of the trainings before the last one.
     fn short(&self) -> usize {
         self.iterations.min(SHORT)
@@ -131,7 +121,7 @@ impl TableLearner {
         }
         check_columns(&self.columns, table.ncols())?;
         check_columns(&self.resolutions, table.ncols())?;
-        let resolutions = self.resolutions_of(table);
+        let resolutions = Resolution::of_columns(table, &self.resolutions);
         // what is known of each column before anything is learned
         let specs: Vec<Option<FamilySpec>> =
             (0..table.ncols()).map(|d| self.given(d).cloned().or_else(|| of_one_value(table, d))).collect();
