@@ -21,8 +21,8 @@ const DEPTH: usize = 48;
 /// Relative accuracy.
 const ACCURACY: f64 = 1e-9;
 
-/// Log-densities that differ by less than this over an interval are nearly straight there: three points are enough.
-const FLAT: f64 = 0.2;
+/// Log-densities that differ by less than this over an interval are smooth there: five points are enough.
+const FLAT: f64 = 0.5;
 
 /// $\log\int_{low}^{high}p(y;\vec\eta)dy$, over the part of the interval that is in the support: the probability of a value that
 /// stands for an interval.
@@ -37,13 +37,17 @@ pub(crate) fn log_probability(family: &dyn Family, eta: &[f64], centre: f64, (lo
         return f64::NEG_INFINITY;
     }
     let log_density = |at: f64| family.log_density(at, eta);
-    let middle = 0.5 * (low + high);
+    let (middle, half) = (0.5 * (low + high), 0.5 * (high - low));
     let inside = centre > low && centre < high;
     let at_middle = log_density(middle);
-    let flat = |at: f64| (log_density(at) - at_middle).abs() < FLAT;
-    if !atom && (!inside || flat(centre)) && flat(low) && flat(high) {
-        let ends = [low, high].map(|at| (log_density(at) - at_middle).exp());
-        return at_middle + ((ends[0] + 4.0 + ends[1]) / 6.0 * (high - low)).ln();
+    if !atom && at_middle.is_finite() && (!inside || (log_density(centre) - at_middle).abs() < FLAT) {
+        let sides = [FIVE[1], FIVE[2]].map(|(node, weight)| {
+            [middle - half * node, middle + half * node].map(|at| (log_density(at) - at_middle, weight))
+        });
+        if sides.iter().flatten().all(|(log, _)| log.abs() < FLAT) {
+            let sum: f64 = FIVE[0].1 + sides.iter().flatten().map(|(log, weight)| weight * log.exp()).sum::<f64>();
+            return at_middle + (half * sum).ln();
+        }
     }
     // densities of narrow peaks overflow unless they are measured against the highest value seen
     let probes =

@@ -14,6 +14,8 @@ const FEW_CODES: std::ops::RangeInclusive<usize> = 3..=10;
 const ROWS_PER_CODE: usize = 4;
 /// Whole numbers with zeros can be amounts of money from this many on: then a density may stand above the zeros.
 const AMOUNTS: f64 = 100.0;
+/// Whole numbers with zeros that range over less than this are no rounded measurements.
+const SMALL: f64 = 10.0;
 /// Categories that are written as their number alone, at the most.
 const MOST_PLAIN: f64 = 4096.0;
 /// Exact zeros of an otherwise positive column are a part of it (and no accident) from this share on.
@@ -282,7 +284,8 @@ impl Candidate {
         }
         let name = self.spec.split(':').next().unwrap_or_default();
         let refuse = |reason: String| Err(reason);
-        let wide = values.summary.max - values.summary.min >= AMOUNTS;
+        let (range, has_zero) = (values.summary.max - values.summary.min, values.sorted.contains(&0.0));
+        let wide = range >= AMOUNTS;
         match (kind, support.measure) {
             (Kind::YesNo, _) if name != "bernoulli" => {
                 refuse("yes or no is bernoulli, and everything else would be a detour to it".into())
@@ -296,6 +299,9 @@ impl Candidate {
             }
             (Kind::Integer, Measure::Counting) if name.starts_with("hurdle") && values.summary.min > 0.0 => {
                 refuse("there is no zero".into())
+            }
+            (Kind::Integer, Measure::Lebesgue) if support.low == 0.0 && has_zero && range < SMALL => {
+                refuse("small whole numbers with zeros are counts or codes".into())
             }
             (Kind::Integer, Measure::AtomAtZero) if !wide || values.resolution.is_continuous() => {
                 refuse("a density above zero is for larger numbers; hurdle-poisson is for counts".into())
@@ -431,6 +437,8 @@ mod tests {
             assert!(counts.contains(&name.to_string()), "{name} {counts:?}");
         }
         assert!(!counts.iter().any(|name| name == "exponential" || name == "bernoulli"));
+        // a rounded amount can be zero
+        assert!(names(&[0.0, 1.0, 14.0]).contains(&"exponential".to_string()));
         let positive = names(&[0.5, 1.25, 4.0]);
         for name in ["exponential", "gamma", "gamma:k=?", "weibull:k=?", "pareto:xm=0.5", "log-normal", "gaussian"] {
             assert!(positive.contains(&name.to_string()), "{name} {positive:?}");
