@@ -126,7 +126,7 @@ fn what_is_rounded_is_kept_with_a_model_and_can_be_set() {
     let again = Model::from_tensors(&model.to_tensors(), &model.to_metadata()).unwrap();
     assert_eq!(again.columns().resolutions(), model.columns().resolutions());
     // a zero stands for numbers up to a half, which an exponential amount can be
-    let zero = Array2::zeros((1, 1));
+    let zero = Array2::<f64>::zeros((1, 1));
     assert_eq!(model.log_likelihood(&zero).unwrap().to_bits(), again.log_likelihood(&zero).unwrap().to_bits());
     let error = learner.resolution(0, Resolution::Continuous).run(y.view()).unwrap_err().to_string();
     assert!(error.contains("exponential") && error.contains('0'), "{error}");

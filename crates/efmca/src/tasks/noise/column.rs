@@ -35,6 +35,7 @@ pub(super) struct ColumnMixture {
 }
 
 /// A family that was tried in a column.
+#[derive(Clone)]
 pub(super) struct ColumnScore {
     pub(super) family: SharedFamily,
     pub(super) scores: Scores,

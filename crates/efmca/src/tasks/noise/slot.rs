@@ -33,6 +33,8 @@ pub(super) struct Slot {
     candidates: Vec<Candidate>,
     refused: Vec<Refusal>,
     trials: Vec<ColumnTrial>,
+    /// The best family of the column by itself.
+    alone: Option<ColumnScore>,
     /// The best family so far.
     pub(super) family: SharedFamily,
 }
@@ -70,7 +72,7 @@ impl Slot {
         let family = first.family(&first.middle())?;
         let (fixed, kind, few_codes) = (fixed.is_some(), values.kind, values.few_codes());
         let (zeros, resolution) = (column.iter().any(|value| *value == 0.0), values.resolution);
-        Ok(Slot { fixed, kind, resolution, few_codes, zeros, candidates: found, refused, trials: Vec::new(), family })
+        Ok(Slot { fixed, kind, resolution, few_codes, zeros, candidates: found, refused, trials: Vec::new(), alone: None, family })
     }
 
     /// The column as a result, still without verdicts.
@@ -123,6 +125,22 @@ impl Slot {
         let kept = if column.is_by_itself() { order.len() } else { KEPT };
         let candidates = order.iter().take(kept).map(|place| scored[*place].0.clone()).collect();
         let again: Vec<ColumnTrial> = order.iter().map(|place| trials[*place].clone()).collect();
+        // causes that say nothing about a column are a detour to its family
+        let (best, predicts_best) = (&scored[order[0]].1, &scored[0].1);
+        let alone = self.alone.as_ref().filter(|alone| {
+            let behind = predicts_best.scores.lead(&alone.scores);
+            !column.is_by_itself()
+                && alone.bic >= best.bic
+                && ties::FAMILIES.ties(behind, alone.scores.entries, 0.0)
+        });
+        if let Some(alone) = alone {
+            self.family = alone.family.clone();
+            self.candidates = candidates;
+            return;
+        }
+        if column.is_by_itself() {
+            self.alone = Some(best.clone());
+        }
         self.family = again[0].family.clone();
         self.candidates = candidates;
         // families that only the first sweep looked at stay in the list

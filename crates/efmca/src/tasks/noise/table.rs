@@ -86,8 +86,8 @@ pub struct ColumnFamily {
     pub trials: Vec<ColumnTrial>,
     /// Families that cannot have produced the column.
     pub refused: Vec<Refusal>,
-    /// Whether the family fits, given all other columns: what the complete model predicts for held-out entries. `None` if there
-    /// are too few of them.
+    /// Whether the family fits, given all other columns: what the complete model predicts for held-out entries; the same as `alone`
+    /// if there are no others. `None` if there are too few entries.
     pub verdict: Option<Verdict>,
     /// Whether any family fits the column by itself, without causes: the best one does, or none.
     pub alone: Option<Verdict>,
@@ -276,7 +276,8 @@ impl TableNoise {
         let mut model = self.train(causes, &slots, &*split.seen, None, &mut steps)?.model;
         steps.tell_of_training("families of single columns");
         let mut sweeps = 0;
-        while sweeps < SWEEPS && !steps.watch.stopped() {
+        // without other columns nothing tells whose cause a row is: the column by itself has been looked at
+        while sweeps < SWEEPS && slots.len() > 1 && !steps.watch.stopped() {
             sweeps += 1;
             let (responsibilities, tables) = (Responsibilities::new(&model, &*split.seen)?, Tables::new(&model));
             let before: Vec<String> = slots.iter().map(|slot| slot.family.spec()).collect();
@@ -297,7 +298,10 @@ impl TableNoise {
         }
         // a column of rounded values has probabilities, one of numbers with fractions densities
         let held_out = split.scores_of_columns(&model, |d| &slots[d].resolution)?.mean();
-        let verdicts = verdicts(&split, &model, |d| &slots[d].resolution, self.comparison.seed)?;
+        let verdicts = match slots.len() {
+            1 => alone.clone(),
+            _ => verdicts(&split, &model, |d| &slots[d].resolution, self.comparison.seed)?,
+        };
         let fit = self.train(causes, &slots, &table, Some(&model), &mut steps)?;
         let verdict = TableVerdict::of(&verdicts);
         let columns = slots.into_iter().zip(verdicts).zip(alone);
