@@ -82,6 +82,9 @@ class NoiseRanking(_Table):
         Families that the values rule out, and why.
     n_components : int
         The number of causes.
+    verdict : dict or None
+        Whether the best family fits all values of a table: ``fits``, ``p_value``, ``sentence`` and the ``histogram`` of its
+        residuals. None for images.
     model : Model
         The model of the best family.
     """
@@ -93,6 +96,7 @@ class NoiseRanking(_Table):
         self.values: str = found["values"]
         self.n_components: int = found["n_components"]
         self.entries: int = found["entries"]
+        self.verdict: dict[str, Any] | None = found["verdict"]
         self.model: _core.Model = found["model"]
         self._sentence: str = found["sentence"]
 

@@ -98,6 +98,7 @@ fn ranked<'py>(py: Python<'py>, ranking: &Ranking) -> PyResult<Bound<'py, PyDict
     result.set_item("values", ranking.values())?;
     result.set_item("n_components", ranking.causes)?;
     result.set_item("entries", ranking.entries)?;
+    result.set_item("verdict", ranking.verdict.as_ref().map(|one| verdict(py, one)).transpose()?)?;
     let rows = ranking.ranked.iter().map(|one| {
         let row = compared(py, &one.family, one.held_out, one.behind, one.tied)?;
         row.set_item("bic", one.bic)?;

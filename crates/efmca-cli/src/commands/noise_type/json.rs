@@ -31,6 +31,7 @@ pub(super) fn ranking_json(ranking: &Ranking) -> Value {
         "step": ranking.resolution.to_string(),
         "components": ranking.causes,
         "hidden_entries": ranking.entries,
+        "verdict": ranking.verdict.as_ref().map(verdict_json),
         "ranking": ranked,
         "not_possible": refused,
     })

@@ -71,6 +71,9 @@ pub(super) fn ranking_text(ranking: &Ranking, input: &Input<'_>) -> String {
     }
     text += "\n";
     text += &wrapped(&ranking.sentence(), WIDTH).join("\n");
+    if let Some(verdict) = &ranking.verdict {
+        text += &format!("\nDoes it fit? {}: {}.", verdict.family, verdict.sentence());
+    }
     text
 }
 

@@ -52,13 +52,14 @@ pub(crate) fn quantiles(
 }
 
 impl Split<'_> {
-    /// The randomised quantile residuals of the held-out entries of each column of a table under `model`, which did not see them.
+    /// The randomised quantile residuals of the held-out entries of each column of a table under `model`, which did not see them, and
+    /// how many entries of the column training saw for each of these.
     pub(crate) fn quantiles<'r>(
         &self,
         model: &Model,
         resolution: impl Fn(usize) -> &'r Resolution + Sync,
         seed: u64,
-    ) -> Result<Vec<Vec<f64>>> {
+    ) -> Result<Vec<(Vec<f64>, f64)>> {
         let HeldOut::Cells(table) = &self.held_out else { return Ok(Vec::new()) };
         let (responsibilities, tables) = (Responsibilities::new(model, &*self.seen)?, Tables::new(model));
         let posteriors = Posteriors { responsibilities: &responsibilities, tables: &tables };
@@ -71,16 +72,10 @@ impl Split<'_> {
             let eta = |h: usize| span.clone().map(|k| tables.eta[[h, k]]).collect();
             let etas: Vec<Vec<f64>> = (0..tables.eta.nrows()).map(eta).collect();
             let y: Vec<f64> = rows.iter().map(|n| table[[*n, d]]).collect();
-            quantiles(&**family, &etas, resolution(d), &y, weights.view(), seed.wrapping_add(d as u64))
+            let places = quantiles(&**family, &etas, resolution(d), &y, weights.view(), seed.wrapping_add(d as u64));
+            let seen = seen.column(d).iter().filter(|value| !value.is_nan()).count();
+            (places, seen as f64 / rows.len().max(1) as f64)
         };
         Ok((0..model.d()).into_par_iter().map(column).collect())
-    }
-
-    /// The entries of column `d` that training sees, for each held-out one.
-    pub(crate) fn seen_for_each_held_out(&self, d: usize) -> f64 {
-        let HeldOut::Cells(table) = &self.held_out else { return 1.0 };
-        let present = table.column(d).iter().filter(|value| !value.is_nan()).count();
-        let seen = rows_of(&*self.seen).column(d).iter().filter(|value| !value.is_nan()).count();
-        seen as f64 / (present - seen).max(1) as f64
     }
 }

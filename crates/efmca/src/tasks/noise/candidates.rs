@@ -444,9 +444,12 @@ mod tests {
             assert!(positive.contains(&name.to_string()), "{name} {positive:?}");
         }
         assert!(!positive.contains(&"beta".to_string()) && !positive.contains(&"hurdle-gamma".to_string()));
-        let zeros = names(&[0.0, 0.0, 0.3, 0.7]);
+        let zeros = names(&[0.0, 0.0, 0.1f64.sqrt(), 0.5f64.sqrt()]);
         assert!(zeros.contains(&"hurdle-gamma".to_string()) && zeros.contains(&"hurdle-beta".to_string()), "{zeros:?}");
         assert!(!zeros.contains(&"gaussian".to_string()));
+        // a rounded zero stands for an interval, which a density has a probability for
+        let rounded = names(&[0.0, 0.0, 0.3, 0.7]);
+        assert!(rounded.contains(&"exponential".to_string()) && rounded.contains(&"hurdle-gamma".to_string()));
         assert!(names(&[-1.0, 0.5]).contains(&"laplace:mu=-0.25".to_string()));
     }
 

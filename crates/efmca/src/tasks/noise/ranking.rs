@@ -2,6 +2,7 @@
 
 use super::candidates::{Kind, Refusal, Values, described};
 use super::trials::{Trial, leading};
+use super::verdict::Verdict;
 use crate::family::SharedFamily;
 use crate::model::{Model, Resolution};
 use crate::tasks::held_out::{Difference, Scores, Split, ties};
@@ -59,6 +60,8 @@ pub struct Ranking {
     pub choice: Option<CauseChoice>,
     /// Whether ties are ordered by the Bayesian information criterion, or by held-out entries as all others are.
     pub by_bic: bool,
+    /// Whether the first of the ranking fits all values of a table together; `None` for images, and if there are too few values.
+    pub verdict: Option<Verdict>,
 }
 
 impl Ranking {
@@ -80,7 +83,7 @@ impl Ranking {
         let order = if by_bic { ties::order_by_bic(&standings) } else { ties::order_by_held_out(&standings) };
         let mut described: Vec<Option<Ranked>> = described.into_iter().map(Some).collect();
         let ranked = order.iter().filter_map(|place| described[*place].take()).collect();
-        Ranking { ranked, refused, kind, resolution: values.resolution.clone(), entries: best.best.scores.entries, causes, choice: None, by_bic }
+        Ranking { ranked, refused, kind, resolution: values.resolution.clone(), entries: best.best.scores.entries, causes, choice: None, by_bic, verdict: None }
     }
 
     /// The families that tie with the one that predicts best, in the order of the ranking.

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::candidates::{Candidate, Kind, Refusal, Values, candidates};
 use super::ranking::Ranking;
 use super::trials::{Trainer, Trials};
+use super::verdict::verdict_on_all;
 use super::with_causes::with_causes;
 use crate::em::{Observer, unobserved};
 use crate::error::{Error, Result};
@@ -203,6 +204,9 @@ impl NoiseType {
             flow = trials.try_again();
         }
         let mut ranking = Ranking::new(&trials.found, refused, values, &split, causes);
+        if table {
+            ranking.verdict = verdict_on_all(&split, &ranking.best().model, &scored, self.comparison.seed)?;
+        }
         if self.same_posteriors && flow.is_continue() {
             let named =
                 |one: &SharedFamily| trials.found.iter().position(|trial| trial.best.family.spec() == one.spec());

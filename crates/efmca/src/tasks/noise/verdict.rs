@@ -188,10 +188,21 @@ pub(super) fn verdicts<'r>(
     seed: u64,
 ) -> Result<Vec<Option<Verdict>>> {
     let places = split.quantiles(model, resolution, seed)?;
-    let verdict = |(d, places): (usize, &Vec<f64>)| {
-        Verdict::of(model.columns().family(d), places, split.seen_for_each_held_out(d))
-    };
+    let verdict = |(d, (places, ratio)): (usize, &(Vec<f64>, f64))| Verdict::of(model.columns().family(d), places, *ratio);
     Ok(places.iter().enumerate().map(verdict).collect())
+}
+
+/// The verdict on all values of a table together, which have the same family.
+pub(super) fn verdict_on_all(
+    split: &Split<'_>,
+    model: &Model,
+    resolution: &Resolution,
+    seed: u64,
+) -> Result<Option<Verdict>> {
+    let columns = split.quantiles(model, |_| resolution, seed)?;
+    let ratio = columns.iter().map(|(_, ratio)| *ratio).fold(f64::INFINITY, f64::min);
+    let places: Vec<f64> = columns.into_iter().flat_map(|(places, _)| places).collect();
+    Ok(Verdict::of(model.columns().family(0), &places, ratio))
 }
 
 impl ColumnMixture {
