@@ -226,7 +226,8 @@ fn steps_are_found_said_and_set() {
         assert!(said.contains(&format!("--step {typed}")) && said.contains(expected), "{said}");
     }
     // the model keeps the steps, so that zeros are possible where they were
-    let fit = ["fit", "t.csv", "-o", "t.model", "--causes", "1", "--family", "amount=exponential", "--family", "age=ordinal"];
+    let fit =
+        ["fit", "t.csv", "-o", "t.model", "--causes", "1", "--family", "amount=exponential", "--family", "age=ordinal"];
     let fitted = succeeds(folder.path(), &[&fit[..], &["--iterations", "10", "--starts", "1"]].concat());
     assert!(fitted.contains("given, for multiples of 0.5"), "{fitted}");
     succeeds(folder.path(), &["score", "t.model", "t.csv"]);

@@ -33,7 +33,8 @@ pub(crate) fn run(args: &FitArgs) -> Result<(), Failure> {
     let given = ColumnFamilies::resolve(&args.family, &table)?;
     let learner = given.of_columns().fold(learner, |learner, (d, spec)| learner.column(d, spec));
     let learner = given.of_labels().fold(learner, |learner, (d, count)| learner.labels(d, count));
-    let learner = steps(&args.step, &table)?.into_iter().fold(learner, |learner, (d, step)| learner.resolution(d, step));
+    let learner =
+        steps(&args.step, &table)?.into_iter().fold(learner, |learner, (d, step)| learner.resolution(d, step));
     let labels = table.labels();
     let origin = TableOrigin { path: &args.input, names: &table.names, labels: &labels, step: 1, learning: true };
     let mut watch = Watch::new(args.work.log_format);
