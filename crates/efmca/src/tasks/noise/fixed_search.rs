@@ -154,7 +154,7 @@ mod tests {
     use crate::error::Result;
     use crate::family::{family, from_conventional};
     use crate::model::Resolution;
-    use crate::tasks::noise::candidates::Values;
+    use crate::tasks::noise::Values;
     use rand::SeedableRng;
 
     #[test]

@@ -11,7 +11,7 @@
 //! | file | subject |
 //! | --- | --- |
 //! | `settings`, `ranking` | [`NoiseType`], its loop, and the [`Ranking`] |
-//! | `candidates` | families that can have produced the data |
+//! | `values`, `candidates` | what the values are, and families that can have produced them |
 //! | `trials` | trainings, shared until the better family wins and not the luckier one |
 //! | `matched` | ties compared with the same posteriors |
 //! | `table`, `slot`, `column`, `rounded` | [`TableNoise`]: a family for each column, and EM with rounded values |
@@ -32,12 +32,13 @@ mod settings;
 mod slot;
 mod table;
 mod trials;
+mod values;
 mod verdict;
 mod with_causes;
 
 pub use super::held_out::{Difference, Source};
 pub(crate) use candidates::for_one_value;
-pub use candidates::{Candidate, Kind, Refusal, Values, candidates};
+pub use candidates::{Candidate, Refusal, candidates};
 pub use image::{Basis, CameraNoise, FoundNoise, ImageNoise};
 pub use ranking::{Ranked, Ranking};
 pub use settings::NoiseType;
@@ -45,4 +46,5 @@ pub(crate) use settings::check_family;
 pub(crate) use slot::check_column;
 pub use table::{ColumnFamily, ColumnTrial, TableFamilies, TableNoise};
 pub(crate) use table::{check_columns, for_labels, last};
+pub use values::{Kind, Values};
 pub use verdict::{Shape, TableVerdict, Verdict};

@@ -1,7 +1,8 @@
 //! The result of comparing families.
 
-use super::candidates::{Kind, Refusal, Values, described};
+use super::candidates::Refusal;
 use super::trials::{Trial, leading};
+use super::values::{Kind, Values, described};
 use super::verdict::Verdict;
 use crate::family::SharedFamily;
 use crate::model::{Model, Resolution};

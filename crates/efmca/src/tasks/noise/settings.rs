@@ -2,9 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::candidates::{Candidate, Kind, Refusal, Values, candidates};
+use super::candidates::{Candidate, Refusal, candidates};
 use super::ranking::Ranking;
 use super::trials::{Trainer, Trials};
+use super::values::{Kind, Values};
 use super::verdict::verdict_on_all;
 use super::with_causes::with_causes;
 use crate::em::{Observer, unobserved};

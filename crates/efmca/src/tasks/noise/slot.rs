@@ -5,9 +5,10 @@ use std::ops::ControlFlow;
 use ndarray::ArrayView1;
 use rayon::prelude::*;
 
-use super::candidates::{Candidate, Kind, Refusal, Values, candidates, for_one_value};
+use super::candidates::{Candidate, Refusal, candidates, for_one_value};
 use super::column::{ColumnMixture, ColumnScore, Rows};
 use super::table::{ColumnFamily, ColumnTrial};
+use super::values::{Kind, Values};
 use crate::error::{Error, Result};
 use crate::family::cell::reaches;
 use crate::family::{FamilySpec, Measure, SharedFamily, check};

@@ -11,10 +11,11 @@ use ndarray::ArrayView2;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::candidates::{Kind, Refusal, described};
+use super::candidates::Refusal;
 use super::column::{ColumnMixture, Rows};
 use super::settings::check_family;
 use super::slot::{Slot, same_name, sweep};
+use super::values::{Kind, described};
 use super::verdict::{TableVerdict, Verdict, verdicts};
 use super::with_causes::with_causes;
 use crate::em::{Fit, Init, Observer, Progress, unobserved};

@@ -6,8 +6,9 @@
 
 use std::ops::ControlFlow;
 
-use super::candidates::{Candidate, Kind, Refusal};
+use super::candidates::{Candidate, Refusal};
 use super::fixed_search::search;
+use super::values::Kind;
 use crate::em::{Fit, Init, Observer, Progress, StopReason};
 use crate::error::Result;
 use crate::family::{Measure, SharedFamily};
