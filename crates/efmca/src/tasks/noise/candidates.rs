@@ -177,6 +177,9 @@ impl Candidate {
             (_, Measure::Counting) if name == "ordinal" && values.resolution.is_continuous() => {
                 refuse("ordered codes are for columns of tables".into())
             }
+            (_, Measure::Counting) if name == "ordinal" && values.codes().is_none() => {
+                refuse(format!("{} different values are no codes", values.distinct()))
+            }
             (_, Measure::Counting) if name == "categorical" && family.l() >= MOST_CATEGORIES => {
                 refuse(format!("{} categories are too many to be told apart", family.l() + 1))
             }
@@ -320,6 +323,12 @@ mod tests {
             assert!(counts.contains(&name.to_string()), "{name} {counts:?}");
         }
         assert!(!counts.iter().any(|name| name == "exponential" || name == "bernoulli"));
+        let many: Vec<f64> = (0..300).map(|n| f64::from(n % 30)).collect();
+        assert!(!names(&many).iter().any(|name| name.starts_with("ordinal") || name.starts_with("categorical")));
+        let few: Vec<f64> = (0..300).map(|n| f64::from(n % 5 + 1)).collect();
+        for name in ["ordinal:codes=1/2/3/4/5", "categorical:codes=1/2/3/4/5"] {
+            assert!(names(&few).contains(&name.to_string()), "{name}");
+        }
         // a rounded amount can be zero
         assert!(names(&[0.0, 1.0, 14.0]).contains(&"exponential".to_string()));
         let positive = names(&[0.5, 1.25, 4.0]);
