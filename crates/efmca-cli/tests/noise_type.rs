@@ -154,7 +154,7 @@ fn the_number_of_causes_is_selected() {
     assert!(std::fs::read_to_string(folder.path().join("r.html")).unwrap().contains("Numbers of causes"));
     let found = json(&succeeds(folder.path(), &[&arguments[..], &["--json"]].concat()));
     assert_eq!(found["components"], 6);
-    assert!(refused(folder.path(), &["select", "bars.csv", "--family", "gamma"]).contains("column `c"));
+    assert!(refused(folder.path(), &["select", "bars.csv", "--family", "beta"]).contains("column `c"));
     assert!(refused(folder.path(), &["select", "nothing.csv"]).contains("nothing.csv"));
 }
 
