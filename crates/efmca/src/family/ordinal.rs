@@ -11,7 +11,7 @@ use super::{Family, Parameter, Range, Support};
 /// Ordered codes, whose logarithms of probabilities are a parabola over the ranks: answers from *never* to *always*, grades, classes of
 /// age.
 ///
-/// With the rank $u_k = \frac{2k}{K-1} - 1$ of code $k$, between -1 and 1,
+/// With the rank $u_k = \frac{k}{K-1} - \frac12$ of code $k$, between $-\frac12$ and $\frac12$,
 /// $$ p(y = c_k) = \frac{e^{\eta_1 u_k + \eta_2 u_k^2}}{\sum_j e^{\eta_1 u_j + \eta_2 u_j^2}}, \qquad \vec T = (u, u^2),\ A = \log\sum_k e^{\eta_1 u_k + \eta_2 u_k^2},\ F(\vec w) = \sum_k c_k p_k. $$
 ///
 /// A positive slope $\eta_1$ prefers high codes; a negative curvature $\eta_2$ gathers values around a code, a positive one drives them
@@ -27,6 +27,8 @@ pub struct Ordinal {
 }
 
 const LARGEST_K: usize = 256;
+/// The last rank; the first is its negative.
+const EDGE: f64 = 0.5;
 /// The smallest distance to the edge of the mean domain that `project` allows, as a share of the squared distance of two ranks.
 const SMALLEST_SLACK: f64 = 1e-8;
 
@@ -45,7 +47,7 @@ pub(crate) const ORDINAL: Entry = Entry {
             return Err(fixed.refuse("k", "an order needs three codes; take bernoulli for two"));
         }
         let last = (codes.len() - 1) as f64;
-        let ranks = (0..codes.len()).map(|k| 2.0 * k as f64 / last - 1.0).collect();
+        let ranks = (0..codes.len()).map(|k| k as f64 / last - EDGE).collect();
         Ok(Arc::new(Ordinal { codes: written(&codes), ranks }))
     },
 };
@@ -59,19 +61,19 @@ impl Ordinal {
 
     /// The distance of neighbouring ranks.
     fn spacing(&self) -> f64 {
-        2.0 / (self.ranks.len() - 1) as f64
+        1.0 / (self.ranks.len() - 1) as f64
     }
 
     /// How far `w` is inside of the polygon of all $(u_k, u_k^2)$: below its upper edge, and above its lower edges.
     fn slack(&self, w: &[f64]) -> f64 {
-        let place = (((w[0] + 1.0) / self.spacing()).floor() as usize).min(self.ranks.len() - 2);
+        let place = (((w[0] + EDGE) / self.spacing()).floor() as usize).min(self.ranks.len() - 2);
         let (left, right) = (self.ranks[place], self.ranks[place + 1]);
         let lowest = (left + right) * w[0] - left * right;
-        (1.0 - w[1]).min(w[1] - lowest)
+        (EDGE * EDGE - w[1]).min(w[1] - lowest)
     }
 
     fn rank(&self, y: f64) -> f64 {
-        self.ranks.get(super::categorical::position(self.codes, y)).copied().unwrap_or(1.0)
+        self.ranks.get(super::categorical::position(self.codes, y)).copied().unwrap_or(EDGE)
     }
 }
 
@@ -146,7 +148,7 @@ impl Family for Ordinal {
     }
     fn f(&self, w: &[f64]) -> f64 {
         let Some(codes) = self.codes.and_then(|support| support.codes) else {
-            return (w[0] + 1.0) / self.spacing();
+            return (w[0] + EDGE) / self.spacing();
         };
         let mut eta = [0.0; 2];
         self.phi(w, &mut eta);
@@ -156,7 +158,7 @@ impl Family for Ordinal {
         w[0]
     }
     fn inside(&self, w: &[f64]) -> bool {
-        w[0] > -1.0 && w[0] < 1.0 && self.slack(w) > 0.0
+        w[0] > -EDGE && w[0] < EDGE && self.slack(w) > 0.0
     }
     fn domain(&self) -> String {
         "inside of the polygon of the ranks and their squares".into()
@@ -169,10 +171,10 @@ impl Family for Ordinal {
         if self.inside(w) && self.slack(w) >= least {
             return;
         }
-        w[0] = w[0].clamp(-1.0, 1.0);
-        // the squares of ranks are between the lower edges and 1
+        w[0] = w[0].clamp(-EDGE, EDGE);
+        // the squares of ranks are between the lower edges and that of the last
         let below = self.slack(&[w[0], 0.0]).min(0.0);
-        w[1] = w[1].clamp(-below, 1.0);
+        w[1] = w[1].clamp(-below, EDGE * EDGE);
         let centre: f64 = self.ranks.iter().map(|u| u * u).sum::<f64>() / self.ranks.len() as f64;
         let share = 4.0 * least / self.slack(&[0.0, centre]);
         w[0] -= share * w[0];
