@@ -92,3 +92,33 @@ def test_features_are_those_of_the_program(program, rng, tmp_path):
         efmca.learn_features(scene, transform="square")
     with pytest.raises(ValueError, match="both signs"):
         efmca.learn_features(scene, 3, family="poisson", whiten=0.9)
+
+
+def test_steps_and_verdicts_are_those_of_the_program(program, tmp_path):
+    rng = np.random.default_rng(2)
+    table = np.column_stack([rng.choice([17.5, 22, 27, 32], 500), np.round(rng.exponential(10, 500) * 2) / 2])
+    text = "age,amount\n" + "\n".join(f"{age},{amount}" for age, amount in table)
+    (tmp_path / "t.csv").write_text(text)
+    done = subprocess.run(
+        [*program, "noise-type", tmp_path / "t.csv", "--json", "--causes", "1", "--step", "amount=0.5"],
+        capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    expected = json.loads(done.stdout)
+    found = efmca.noise_type(table, columns="each", n_components=1, step={1: 0.5})
+    for row, column in zip(found, expected["columns"], strict=True):
+        assert row["family"] == column["family"] and row["step"] == column["step"]
+        assert row["alone"]["p_value"] == column["alone"]["p_value"]
+        assert row["verdict"]["sentence"] == column["verdict"]["sentence"]
+    assert [row["step"] for row in found] == ["17.5/22/27/32", "0.5"]
+    assert found.fits == expected["verdict"]["fits"] and "fits" in str(found)
+    model = efmca.EFMCA(1, {0: "ordinal", 1: "exponential"}, step={1: 0.5}).fit(table)
+    assert model.steps_ == ["17.5/22/27/32", "0.5"] and model.families_[0] == "ordinal:codes=17.5/22/27/32"
+    assert np.isfinite(model.score(table))
+    with pytest.raises(ValueError, match="exponential"):
+        efmca.EFMCA(1, "exponential", step="continuous").fit(np.round(table))
+    with pytest.raises(ValueError, match="step has an entry for column 5"):
+        efmca.noise_type(table, step={5: 1})
+    with pytest.raises(ValueError, match="positive number"):
+        efmca.noise_type(table, step={0: -1.0})
+    with pytest.raises(TypeError, match="step = None|step = True"):
+        efmca.noise_type(table, step={0: True})

@@ -154,7 +154,7 @@ fn the_number_of_causes_is_selected() {
     assert!(std::fs::read_to_string(folder.path().join("r.html")).unwrap().contains("Numbers of causes"));
     let found = json(&succeeds(folder.path(), &[&arguments[..], &["--json"]].concat()));
     assert_eq!(found["components"], 6);
-    assert!(refused(folder.path(), &["select", "bars.csv", "--family", "gamma"]).contains("column `c"));
+    assert!(refused(folder.path(), &["select", "bars.csv", "--family", "beta"]).contains("column `c"));
     assert!(refused(folder.path(), &["select", "nothing.csv"]).contains("nothing.csv"));
 }
 
@@ -179,4 +179,58 @@ fn columns_of_words_have_the_family_of_labels_in_all_commands() {
     assert_eq!(chosen["families"][1], families[1]);
     // the model knows the words
     succeeds(path, &["score", "m", "t.csv"]);
+}
+
+/// Ages in six classes, and amounts that are rounded to halves.
+fn rounded_csv() -> String {
+    let mut csv = String::from("age,amount\n");
+    let mut state = 7u64;
+    let mut uniform = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 11) as f64 / (1u64 << 53) as f64
+    };
+    for _ in 0..600 {
+        let age = [17.5, 22.0, 27.0, 32.0, 37.0, 42.0][(6.0 * uniform() * uniform()) as usize];
+        let amount = (-(1.0 - uniform()).ln() * 20.0).round() / 2.0;
+        writeln!(csv, "{age},{amount}").unwrap();
+    }
+    csv
+}
+
+#[test]
+fn steps_are_found_said_and_set() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("t.csv"), rounded_csv()).unwrap();
+    let quick = ["noise-type", "t.csv", "--causes", "1", "--iterations", "10"];
+    let shown = succeeds(folder.path(), &[&quick[..], &["--report", "t.html"]].concat());
+    assert!(shown.contains("6 codes") && shown.contains("multiples of 0.5"), "{shown}");
+    assert!(shown.contains("The model fits all 2 columns") || shown.contains("The model does not fit"), "{shown}");
+    let page = std::fs::read_to_string(folder.path().join("t.html")).unwrap();
+    assert!(page.contains("Do the families fit?") && page.contains("quantile of exponential"), "no picture");
+    let as_json = json(&succeeds(folder.path(), &[&quick[..], &["--json"]].concat()));
+    assert_eq!(as_json["columns"][0]["step"], "17.5/22/27/32/37/42");
+    assert_eq!(as_json["columns"][1]["step"], "0.5");
+    assert_eq!(as_json["columns"][1]["family"], "exponential");
+    assert!(as_json["columns"][1]["alone"]["p_value"].as_f64().unwrap() > 0.0);
+    // a density for six codes has a word
+    let given = succeeds(folder.path(), &[&quick[..], &["--family", "age=gaussian", "--step", "amount=0.25"]].concat());
+    assert!(given.contains("note: age: there are 6 different values only"), "{given}");
+    assert!(given.contains("multiples of 0.25"), "{given}");
+    for (typed, expected) in [
+        ("amont=1", "did you mean"),
+        ("amount=zero", "give a positive number"),
+        ("amount=-1", "give a positive number"),
+        ("amount", "write COLUMN=STEP"),
+    ] {
+        let said = refused(folder.path(), &[&quick[..], &["--step", typed]].concat());
+        assert!(said.contains(&format!("--step {typed}")) && said.contains(expected), "{said}");
+    }
+    // the model keeps the steps, so that zeros are possible where they were
+    let fit =
+        ["fit", "t.csv", "-o", "t.model", "--causes", "1", "--family", "amount=exponential", "--family", "age=ordinal"];
+    let fitted = succeeds(folder.path(), &[&fit[..], &["--iterations", "10", "--starts", "1"]].concat());
+    assert!(fitted.contains("given, for multiples of 0.5"), "{fitted}");
+    succeeds(folder.path(), &["score", "t.model", "t.csv"]);
+    let continuous = [&fit[..], &["--step", "amount=continuous", "--force"]].concat();
+    assert!(refused(folder.path(), &continuous).contains("exponential"));
 }

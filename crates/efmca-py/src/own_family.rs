@@ -239,7 +239,7 @@ impl OwnFamily {
         high_included: bool,
     ) -> PyResult<OwnFamily> {
         let measure = if integers { Measure::Counting } else { Measure::Lebesgue };
-        let support = Support { measure, low, high, low_included, high_included };
+        let support = Support { measure, low, high, low_included, high_included, codes: None };
         let inside = inside(&support)?;
         let functions = Arc::new(Functions { name, support, t, log_h, a, gradient, mean, some_eta });
         functions.check(inside)?;

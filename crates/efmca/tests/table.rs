@@ -94,7 +94,7 @@ fn what_is_wrong_is_said_before_the_first_training() {
         let Error::OutsideSupport { column, family, .. } = wrong(learner, &y) else { panic!("{spec}") };
         assert_eq!((column, family.as_str()), (3, spec));
     }
-    let all_given = TableLearner::new().family("gaussian").column(1, "exponential");
+    let all_given = TableLearner::new().family("gaussian").column(1, "pareto:xm=1000");
     assert!(matches!(wrong(all_given, &y), Error::OutsideSupport { column: 1, .. }));
     let mut empty = y.clone();
     empty.column_mut(2).fill(f64::NAN);

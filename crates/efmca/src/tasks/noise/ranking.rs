@@ -1,9 +1,11 @@
 //! The result of comparing families.
 
-use super::candidates::{Kind, Refusal};
+use super::candidates::Refusal;
 use super::trials::{Trial, leading};
+use super::values::{Kind, Values, described};
+use super::verdict::Verdict;
 use crate::family::SharedFamily;
-use crate::model::Model;
+use crate::model::{Model, Resolution};
 use crate::tasks::held_out::{Difference, Scores, Split, ties};
 use crate::tasks::select::CauseChoice;
 
@@ -31,7 +33,7 @@ pub struct Ranked {
     /// The bound for a row of the entries that training saw.
     pub bound: f64,
     /// The Bayesian information criterion for a row, as a log-likelihood: larger is better. `None` if its density was
-    /// integrated around integers, because the bound is then no probability.
+    /// integrated in scores only, as for images, because the bound is then no probability.
     pub bic: Option<f64>,
     /// Learned parameters, and fixed ones that come from the data.
     pub parameters: usize,
@@ -49,6 +51,8 @@ pub struct Ranking {
     pub refused: Vec<Refusal>,
     /// The kind of the values.
     pub kind: Kind,
+    /// How finely they were written down.
+    pub resolution: Resolution,
     /// Held-out entries.
     pub entries: usize,
     /// The number of causes.
@@ -57,16 +61,19 @@ pub struct Ranking {
     pub choice: Option<CauseChoice>,
     /// Whether ties are ordered by the Bayesian information criterion, or by held-out entries as all others are.
     pub by_bic: bool,
+    /// Whether the first of the ranking fits all values of a table together; `None` for images, and if there are too few values.
+    pub verdict: Option<Verdict>,
 }
 
 impl Ranking {
     pub(super) fn new(
         trials: &[Trial],
         refused: Vec<Refusal>,
-        kind: Kind,
+        values: &Values,
         split: &Split<'_>,
         causes: usize,
     ) -> Ranking {
+        let kind = values.kind;
         let best = &trials[leading(trials).unwrap_or(0)];
         // Patches are many beside the pixels of an image, so that causes explain noise, too, and the bound is highest for families
         // that suit what is left. No cause explains held-out pixels.
@@ -77,7 +84,17 @@ impl Ranking {
         let order = if by_bic { ties::order_by_bic(&standings) } else { ties::order_by_held_out(&standings) };
         let mut described: Vec<Option<Ranked>> = described.into_iter().map(Some).collect();
         let ranked = order.iter().filter_map(|place| described[*place].take()).collect();
-        Ranking { ranked, refused, kind, entries: best.best.scores.entries, causes, choice: None, by_bic }
+        Ranking {
+            ranked,
+            refused,
+            kind,
+            resolution: values.resolution.clone(),
+            entries: best.best.scores.entries,
+            causes,
+            choice: None,
+            by_bic,
+            verdict: None,
+        }
     }
 
     /// The families that tie with the one that predicts best, in the order of the ranking.
@@ -93,6 +110,12 @@ impl Ranking {
         };
         let Some(first) = self.ranked.first().and_then(of) else { return };
         self.ranked.iter_mut().for_each(|one| one.matched = of(one).map(|scores| first.lead(scores)));
+    }
+
+    /// The values in words: their kind and their resolution.
+    #[must_use]
+    pub fn values(&self) -> String {
+        described(self.kind, &self.resolution)
     }
 
     /// The first of the ranking.

@@ -2,7 +2,7 @@
 
 use ndarray::ArrayView4;
 
-use crate::tasks::noise::candidates::Values;
+use crate::tasks::noise::Values;
 
 /// Values that are looked at.
 const MOST: usize = 1 << 16;
