@@ -12,6 +12,7 @@ mod noise_audio;
 mod noise_images;
 mod noise_synthetic;
 mod noise_tables;
+mod noisy_or;
 mod output;
 mod peers;
 mod poisson;
@@ -54,6 +55,8 @@ enum Experiment {
     NoiseSynthetic(noise_synthetic::Settings),
     /// Tables whose columns differ: is the family of each column named correctly, and how long does it take?
     NoiseTables(noise_tables::Settings),
+    /// Binary data with known causes: noisy-OR networks and Boolean matrices. How many causes are found?
+    NoisyOr(noisy_or::Settings),
     /// Zero-shot denoising of photon-limited images (Sec. 7.2.3), next to the printed table.
     Poisson(poisson::Settings),
     /// Speckle of one, two and four looks on the same images, next to filters that people use.
@@ -76,6 +79,7 @@ fn main() -> ExitCode {
         Experiment::NoiseImages(settings) => noise_images::run(settings, &arguments.out),
         Experiment::NoiseSynthetic(settings) => noise_synthetic::run(settings, &arguments.out),
         Experiment::NoiseTables(settings) => noise_tables::run(settings, &arguments.out),
+        Experiment::NoisyOr(settings) => noisy_or::run(settings, &arguments.out),
         Experiment::Poisson(settings) => poisson::run(settings, &arguments.out),
         Experiment::Speckle(settings) => speckle::run(settings, &arguments.out),
         Experiment::Speed(settings) => speed::run(settings, &arguments.out),
