@@ -16,8 +16,10 @@ mod noisy_or;
 mod output;
 mod peers;
 mod poisson;
+mod rounded;
 mod speckle;
 mod speed;
+mod verdict;
 mod volume;
 
 use std::path::PathBuf;
@@ -59,10 +61,14 @@ enum Experiment {
     NoisyOr(noisy_or::Settings),
     /// Zero-shot denoising of photon-limited images (Sec. 7.2.3), next to the printed table.
     Poisson(poisson::Settings),
+    /// Columns of rounded draws: are they named as their unrounded versions are?
+    Rounded(rounded::Settings),
     /// Speckle of one, two and four looks on the same images, next to filters that people use.
     Speckle(speckle::Settings),
     /// CPU time, evaluations and memory of variational EM at the paper's scale, and what each way to propose states buys.
     Speed(speed::Settings),
+    /// Columns drawn from a family: how often is it called ill-fitting, and how often is a mixture that is none?
+    Verdict(verdict::Settings),
     /// Volumes: patches over pages beside patches of single pages, on hidden voxels of a cube of counts.
     Volume(volume::Settings),
 }
@@ -81,8 +87,10 @@ fn main() -> ExitCode {
         Experiment::NoiseTables(settings) => noise_tables::run(settings, &arguments.out),
         Experiment::NoisyOr(settings) => noisy_or::run(settings, &arguments.out),
         Experiment::Poisson(settings) => poisson::run(settings, &arguments.out),
+        Experiment::Rounded(settings) => rounded::run(settings, &arguments.out),
         Experiment::Speckle(settings) => speckle::run(settings, &arguments.out),
         Experiment::Speed(settings) => speed::run(settings, &arguments.out),
+        Experiment::Verdict(settings) => verdict::run(settings, &arguments.out),
         Experiment::Volume(settings) => volume::run(settings, &arguments.out),
     };
     match done {

@@ -14,7 +14,15 @@ from numpy.typing import NDArray
 from efmca import _core
 from efmca._base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, NotFittedError, TransformerMixin
 from efmca._frames import Columns, frame_names, like, read_table
-from efmca._settings import families_of_columns, has_package, is_whole, row_weights, unique_names, values_of_labels
+from efmca._settings import (
+    families_of_columns,
+    has_package,
+    is_whole,
+    row_weights,
+    steps_of_columns,
+    unique_names,
+    values_of_labels,
+)
 from efmca._work import Callback, seed_of, working
 
 Array = NDArray[np.float64]
@@ -38,6 +46,9 @@ class EFMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         for each column; or a dict from names or numbers of columns to families. ``"auto"`` or None in place of a family,
         and a column that the dict leaves out, has its family found by held-out values. Columns of labels in a DataFrame
         (categories, texts, booleans) are answers or categories unless the list or dict says otherwise.
+    step : float, "continuous", dict, optional
+        How finely values were written down: a number, a list of codes or ``"continuous"``, for all columns or in a dict from
+        names or numbers of columns. Without it the step of each column is found. A rounded value stands for its interval.
     superposition : {"max", "max-magnitude"}, default="max"
         Which of the active causes sets a value: the one with the largest mean, or with the largest magnitude.
     inference : {"auto", "exact", "truncated"}, default="auto"
@@ -80,6 +91,8 @@ class EFMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         background; NaN where a family has no such parameter.
     families_ : list of str
         The family of each column.
+    steps_ : list of str
+        How finely the values of each column were taken to be written down: a step, codes, or ``"continuous"``.
     categories_ : dict
         The labels of columns of labels, in the order of their codes.
     lower_bound_ : float
@@ -128,6 +141,7 @@ class EFMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         n_components: int | Literal["auto"] = 8,
         family: Families = "gaussian",
         *,
+        step: Any = None,
         superposition: str = "max",
         inference: Literal["auto", "exact", "truncated"] = "auto",
         n_states: int | None = None,
@@ -143,6 +157,7 @@ class EFMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     ) -> None:
         self.n_components = n_components
         self.family = family
+        self.step = step
         self.superposition = superposition
         self.inference = inference
         self.n_states = n_states
@@ -183,6 +198,7 @@ class EFMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 "EFMCA."
             )
         settings["families"], settings["labels"] = families_of_columns(self.family, columns)
+        settings["steps"] = steps_of_columns(self.step, columns)
         settings["start"] = self._start(array.shape[1])
         with working(self.n_jobs, self.callback, self.verbose, columns.names) as work:
             model, about = _core.fit(array, row_weights(sample_weight, array), settings, work)
@@ -257,6 +273,7 @@ class EFMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.lower_bounds_ = np.array(about["bounds"])
         self.is_exact_ = about["exact"]
         self.bic_ = about["bic"]
+        self.steps_ = about["steps"]
         self.n_iter_ = about["n_iter"]
         self.converged_ = about["converged"]
         self.choice_ = None if about["choice"] is None else CauseChoice(about["choice"], self.families_)

@@ -11,7 +11,7 @@ from efmca import _core
 from efmca._frames import Columns, frame_kind, read_table
 from efmca._images import _known, _Pages
 from efmca._results import CauseChoice, ColumnFamilies, NoiseRanking
-from efmca._settings import families_of_columns
+from efmca._settings import families_of_columns, steps_of_columns
 from efmca._work import Callback, seed_of, working
 
 FamilyLike = str | _core.OwnFamily
@@ -41,6 +41,7 @@ def _comparison(
         "max_iter": int(max_iter),
         "held_out": float(held_out),
         "seed": seed_of(random_state),
+        "steps": [],
     }
 
 
@@ -56,6 +57,7 @@ def noise_type(
     kind: Literal["auto", "image", "table"] = "auto",
     columns: Literal["auto", "each", "same"] = "auto",
     family: Mapping[Any, FamilyLike] | None = None,
+    step: Any = None,
     n_components: int | Literal["auto"] | None = None,
     channel_axis: int | None = None,
     patch_size: Any = 8,
@@ -85,6 +87,9 @@ def noise_type(
         A family for each column of a table (``"auto"`` for frames), or one for all (``"auto"`` for arrays).
     family : dict, optional
         Families of columns that are known, by name or number.
+    step : float, "continuous", dict, optional
+        How finely values were written down: a number, a list of codes or ``"continuous"``, for all columns of a table or in a dict from
+        names or numbers of columns. Without it the step of each column is found. A rounded value stands for its interval.
     n_components : int or "auto", optional
         The number of causes; without it one that suits the size of the data.
     channel_axis : int, optional
@@ -122,13 +127,14 @@ def noise_type(
     if columns not in ("auto", "each", "same"):
         raise ValueError(f'columns = {columns!r}: it is "auto", "each" or "same"')
     if _is_image(data, kind, channel_axis):
-        if columns == "each" or family is not None:
-            raise ValueError("an image has one family: columns and family are for tables")
+        if columns == "each" or family is not None or step is not None:
+            raise ValueError("an image has one family: columns, family and step are for tables")
         values = _Pages(data, channel_axis, "data").values
         with working(n_jobs, callback, verbose) as work:
             return NoiseRanking(_core.rank_families(values, ranked, causes, comparison, work))
     array, known = _table(data)
-    each = columns == "each" or family is not None
+    comparison["steps"] = steps_of_columns(step, known)
+    each = columns == "each" or family is not None or isinstance(step, Mapping)
     each = each or columns == "auto" and families is None and known.frame != "numpy"
     if each and ranked is not None:
         raise ValueError("families ranks families of all columns together: leave it out, or take columns=\"same\"")
@@ -146,6 +152,7 @@ def select(
     n_components: Sequence[int] | None = None,
     *,
     family: Any = "auto",
+    step: Any = None,
     kind: Literal["auto", "image", "table"] = "auto",
     channel_axis: int | None = None,
     patch_size: Any = 8,
@@ -168,7 +175,7 @@ def select(
         Numbers to try; without it powers of two that suit the size of the data.
     family : str, Family, list, dict or "auto", default="auto"
         Families as in `EFMCA`; those that are not given are found first.
-    kind, channel_axis, patch_size, most, n_restarts, max_iter, held_out
+    step, kind, channel_axis, patch_size, most, n_restarts, max_iter, held_out
         As in `noise_type`.
     random_state, n_jobs, verbose, callback
         As in `EFMCA`.
@@ -201,6 +208,7 @@ def select(
             found = _core.select(values, [_known(family)], numbers, comparison, work)
         return CauseChoice(found, [family if isinstance(family, str) else family.name])
     array, known = _table(data)
+    comparison["steps"] = searching["steps"] = steps_of_columns(step, known)
     with working(n_jobs, callback, verbose, known.names) as work:
         specs: list[Any]
         given, labels = families_of_columns(family, known)

@@ -123,10 +123,16 @@ class ColumnFamilies(_Table):
     families : dict
         The family of each column, by its name; `EFMCA` takes it as ``family``.
     rows : list of dict
-        For each column its name, its family, the kind of its values, whether the family was given (``fixed``), and all
-        families that were tried (``ranking``).
+        For each column its name, its family, the kind of its values, how finely they were written down (``step``), a
+        ``remark`` if there is one, whether the family fits given the other columns (``verdict``) and without causes
+        (``alone``), whether it was given (``fixed``), and all families that were tried (``ranking``). A verdict has
+        ``fits``, ``p_value``, ``sentence`` and the ``histogram`` of its residuals.
     held_out : float
         The log-probability of a held-out value, on average over all columns.
+    fits : bool or None
+        Whether the model fits all columns, at a level of 5 % for the table; None if there are too few values to tell.
+    ill_fitting : list
+        The columns that it does not fit.
     model : Model
         The model with these families.
     """
@@ -136,6 +142,8 @@ class ColumnFamilies(_Table):
             {"column": name, **column} for name, column in zip(names, found["columns"], strict=True)
         ]
         self.families: dict[Any, str] = {row["column"]: row["family"] for row in self.rows}
+        self.fits: bool | None = found["fits"]
+        self.ill_fitting: list[Any] = [names[d] for d in found["ill_fitting"]]
         self.held_out: float = found["held_out"]
         self.n_components: int = found["n_components"]
         self.model: _core.Model = found["model"]
@@ -143,15 +151,24 @@ class ColumnFamilies(_Table):
     @property
     def sentence(self) -> str:
         """The result in a sentence."""
-        return f"{len(self.rows)} columns with {self.n_components} causes."
+        text = f"{len(self.rows)} columns with {self.n_components} causes."
+        if self.fits is not None:
+            which = ", ".join(str(name) for name in self.ill_fitting)
+            text += " The model fits all of them." if self.fits else f" The model does not fit: {which}."
+        remarks = [f" {row['column']}: {row['remark']}" for row in self.rows if row["remark"]]
+        return text + "".join(remarks)
 
     def _shown(self) -> tuple[list[str], list[list[str]]]:
         def ties(row: dict[str, Any]) -> str:
             tied = [one["family"] for one in row["ranking"] if one["tied"] and one["family"] != row["family"]]
             return "given" if row["fixed"] else ", ".join(tied[:3])
 
-        head = ["column", "family", "values", "as good"]
-        return head, [[str(row["column"]), row["family"], row["values"], ties(row)] for row in self.rows]
+        def fits(row: dict[str, Any]) -> str:
+            verdict = row["verdict"]
+            return "" if verdict is None else f"{'yes' if verdict['fits'] else 'no'} (p = {verdict['p_value']:.2g})"
+
+        head = ["column", "family", "values", "fits", "as good"]
+        return head, [[str(row["column"]), row["family"], row["values"], fits(row), ties(row)] for row in self.rows]
 
 
 class CauseChoice(_Table):

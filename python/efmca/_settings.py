@@ -74,13 +74,33 @@ def families_of_columns(family: Any, columns: Columns) -> tuple[list[Any], list[
     return found, [(d, size) for d, size in labels.items() if d not in own or d in searched]
 
 
-def place_of(key: Any, columns: Columns) -> int:
+def steps_of_columns(step: Any, columns: Columns) -> list[tuple[int, str]]:
+    """How finely values were written down, by the number of the column and as texts that the compiled part reads."""
+    if step is None:
+        return []
+    if isinstance(step, Mapping):
+        return [(place_of(key, columns, "step"), _step_text(one)) for key, one in step.items()]
+    labels = dict(columns.labels)
+    return [(d, _step_text(step)) for d in range(columns.count) if d not in labels]
+
+
+def _step_text(step: Any) -> str:
+    if isinstance(step, str):
+        return step
+    if isinstance(step, (Sequence, np.ndarray)):
+        return "/".join(repr(float(code)) for code in step)
+    if isinstance(step, (bool, np.bool_)) or not isinstance(step, (int, float, np.integer, np.floating)):
+        raise TypeError(f'step = {step!r}: give a number, a list of codes or "continuous"')
+    return repr(float(step))
+
+
+def place_of(key: Any, columns: Columns, what: str = "family") -> int:
     """The number of a column that has a name or a number."""
     if isinstance(key, str):
         if columns.names is None or key not in columns.names:
             known = "it has no names" if columns.names is None else f"the columns are {', '.join(columns.names[:20])}"
-            raise ValueError(f"family has an entry for column {key!r}, which X does not have; {known}")
+            raise ValueError(f"{what} has an entry for column {key!r}, which X does not have; {known}")
         return columns.names.index(key)
     if not is_whole(key) or not 0 <= key < columns.count:
-        raise ValueError(f"family has an entry for column {key!r}; give names, or numbers from 0 to {columns.count - 1}")
+        raise ValueError(f"{what} has an entry for column {key!r}; give names, or numbers from 0 to {columns.count - 1}")
     return int(key)

@@ -1,6 +1,7 @@
 //! The families of columns, typed as `FAMILY` for all or `COLUMN=FAMILY` for one.
 
 use efmca::family::registry::entry;
+use efmca::model::Resolution;
 use efmca::tasks::noise::{Candidate, Values};
 use efmca_io::table_file::{Table, did_you_mean, listed, shown};
 
@@ -70,6 +71,28 @@ impl<'a> ColumnFamilies<'a> {
             None => Ok(()),
         }
     }
+}
+
+/// Reads what was typed about the steps of columns, as `COLUMN=0.5` or `COLUMN=continuous`.
+pub(crate) fn steps(typed: &[String], table: &Table) -> Result<Vec<(usize, Resolution)>, Failure> {
+    let mut found: Vec<(usize, Resolution)> = Vec::new();
+    for text in typed {
+        let wrong = |problem: String| Failure::input(format!("--step {text}: {problem}"));
+        let Some((d, step)) = split(text, &table.names) else {
+            let column = text.split_once('=').map_or(text.as_str(), |(column, _)| column.trim());
+            return Err(wrong(format!(
+                "there is no column {}{}; write COLUMN=STEP, such as age=1, with one of the columns {}",
+                shown(column),
+                did_you_mean(column, &table.names),
+                listed(&table.names)
+            )));
+        };
+        if found.iter().any(|(column, _)| *column == d) {
+            return Err(wrong(format!("column {} has a step already", shown(&table.names[d]))));
+        }
+        found.push((d, step.parse().map_err(|error: efmca::Error| wrong(error.to_string()))?));
+    }
+    Ok(found)
 }
 
 /// The column and the family in `COLUMN=FAMILY`; nothing if there is no such column before any of the signs.

@@ -12,7 +12,7 @@ use crate::arrays::{Table, weights};
 use crate::errors::Fault;
 use crate::families::FamilyArg;
 use crate::model::Model;
-use crate::noise::trials;
+use crate::noise::{resolutions, trials};
 use crate::work::Work;
 
 /// The settings of a training.
@@ -23,6 +23,8 @@ pub(crate) struct Settings {
     families: Vec<Option<FamilyArg>>,
     /// Columns of labels without a family, and how many labels they have.
     labels: Vec<(usize, usize)>,
+    /// How finely the values of columns were written down, where that is given.
+    steps: Vec<(usize, String)>,
     causes: String,
     superposition: String,
     inference: String,
@@ -68,6 +70,9 @@ impl Settings {
         for (d, count) in &self.labels {
             learner = learner.labels(*d, *count);
         }
+        for (d, resolution) in resolutions(&self.steps)? {
+            learner = learner.resolution(d, resolution);
+        }
         if let Some(start) = &self.start {
             learner = learner.start_from(start.bind(py).get().file.model.clone());
         }
@@ -105,6 +110,7 @@ fn about<'py>(py: Python<'py>, learned: &LearnedTable) -> PyResult<Bound<'py, Py
     found.set_item("exact", fit.is_exact())?;
     found.set_item("weight", fit.weight)?;
     found.set_item("bic", fit.bic())?;
+    found.set_item("steps", learned.resolutions.iter().map(ToString::to_string).collect::<Vec<String>>())?;
     found.set_item(
         "rankings",
         learned.origins.iter().map(|origin| ranking(py, origin)).collect::<PyResult<Vec<_>>>()?,

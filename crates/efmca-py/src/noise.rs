@@ -2,7 +2,10 @@
 
 use efmca::Causes;
 use efmca::family::SharedFamily;
-use efmca::tasks::noise::{ColumnFamily, Difference, FoundNoise, ImageNoise, NoiseType, Ranking, Source, TableNoise};
+use efmca::model::Resolution;
+use efmca::tasks::noise::{
+    ColumnFamily, Difference, FoundNoise, ImageNoise, NoiseType, Ranking, Source, TableNoise, Verdict,
+};
 use efmca::tasks::select::{CauseChoice, CauseSearch};
 use efmca_io::ModelFile;
 use numpy::{PyReadonlyArray2, PyReadonlyArray4};
@@ -32,6 +35,8 @@ pub(crate) struct Comparison {
     max_iter: usize,
     held_out: f64,
     seed: u64,
+    /// How finely the values of columns were written down, where that is given.
+    steps: Vec<(usize, String)>,
 }
 
 impl Values<'_> {
@@ -44,6 +49,12 @@ impl Values<'_> {
             }
         }
     }
+}
+
+/// What was said about steps, as the library takes it.
+pub(crate) fn resolutions(steps: &[(usize, String)]) -> Result<Vec<(usize, Resolution)>, Fault> {
+    let read = |(d, text): &(usize, String)| Ok((*d, text.parse::<Resolution>()?));
+    steps.iter().map(read).collect()
 }
 
 /// Ranks families for all values together.
@@ -65,6 +76,11 @@ pub(crate) fn rank_families<'py>(
             Some(specs) => noise.families(specs),
             None => noise,
         };
+        // one family for all columns has one step for all of them
+        let noise = match resolutions(&comparison.steps)?.pop() {
+            Some((_, resolution)) => noise.resolution(resolution),
+            None => noise,
+        };
         Ok(noise.run_observed(source, observer)?)
     })?;
     let own = families.iter().flatten().filter_map(|family| family.own(py)).collect();
@@ -79,7 +95,7 @@ fn ranked<'py>(py: Python<'py>, ranking: &Ranking) -> PyResult<Bound<'py, PyDict
     let result = PyDict::new(py);
     result.set_item("best", ranking.best().family.spec())?;
     result.set_item("sentence", ranking.sentence())?;
-    result.set_item("values", ranking.kind.words())?;
+    result.set_item("values", ranking.values())?;
     result.set_item("n_components", ranking.causes)?;
     result.set_item("entries", ranking.entries)?;
     let rows = ranking.ranked.iter().map(|one| {
@@ -138,6 +154,8 @@ pub(crate) fn families_of_columns<'py>(
         let noise = TableNoise::new().causes(causes.parse::<Causes>()?).iterations(comparison.max_iter);
         let noise = noise.held_out(comparison.held_out).seed(comparison.seed);
         let noise = labels.iter().fold(noise, |noise, (d, count)| noise.labels(*d, *count));
+        let steps = resolutions(&comparison.steps)?.into_iter();
+        let noise = steps.fold(noise, |noise, (d, resolution)| noise.resolution(d, resolution));
         let noise = given.into_iter().fold(noise, |noise, (d, family)| noise.fix(d, family));
         Ok(noise.run_observed(table, observer)?)
     })?;
@@ -145,16 +163,34 @@ pub(crate) fn families_of_columns<'py>(
         let row = PyDict::new(py);
         row.set_item("family", column.family.spec())?;
         row.set_item("fixed", column.fixed)?;
-        row.set_item("values", column.kind.words())?;
+        row.set_item("values", column.values())?;
+        row.set_item("step", column.resolution.to_string())?;
+        row.set_item("remark", column.remark())?;
+        row.set_item("verdict", column.verdict.as_ref().map(|one| verdict(py, one)).transpose()?)?;
+        row.set_item("alone", column.alone.as_ref().map(|one| verdict(py, one)).transpose()?)?;
         row.set_item("ranking", trials(py, column)?)?;
         Ok(row)
     });
     let result = PyDict::new(py);
     result.set_item("columns", columns.collect::<PyResult<Vec<_>>>()?)?;
     result.set_item("held_out", found.held_out)?;
+    result.set_item("fits", found.verdict.as_ref().map(|verdict| verdict.fits()))?;
+    result.set_item("ill_fitting", found.verdict.as_ref().map_or(Vec::new(), |verdict| verdict.ill_fitting.clone()))?;
     result.set_item("n_components", found.fit.model.h())?;
     let own = fixed.iter().filter_map(|(_, family)| family.own(py)).collect();
     result.set_item("model", Model::new(ModelFile::from(found.fit.model), own))?;
+    Ok(result)
+}
+
+/// Whether a family fits a column.
+fn verdict<'py>(py: Python<'py>, verdict: &Verdict) -> PyResult<Bound<'py, PyDict>> {
+    let result = PyDict::new(py);
+    result.set_item("family", &verdict.family)?;
+    result.set_item("fits", verdict.fits())?;
+    result.set_item("p_value", verdict.p_value)?;
+    result.set_item("sentence", verdict.sentence())?;
+    result.set_item("entries", verdict.entries)?;
+    result.set_item("histogram", &verdict.histogram)?;
     Ok(result)
 }
 
@@ -197,7 +233,10 @@ pub(crate) fn select<'py>(
     let found = work.run(py, |observer| {
         let families = specs.iter().map(|spec| spec.resolve()).collect::<Result<Vec<SharedFamily>, _>>()?;
         let search = CauseSearch::with_families(&families).causes(causes).restarts(comparison.n_restarts);
-        let search = search.iterations(comparison.max_iter).held_out(comparison.held_out).seed(comparison.seed);
+        let mut search = search.iterations(comparison.max_iter).held_out(comparison.held_out).seed(comparison.seed);
+        if let Source::Table(table) = source {
+            search = search.resolutions(&Resolution::of_columns(table, &resolutions(&comparison.steps)?));
+        }
         Ok(search.run_observed(source, observer)?)
     })?;
     choice(py, &found)

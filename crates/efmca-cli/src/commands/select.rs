@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use efmca::family::{SharedFamily, family};
+use efmca::model::Resolution;
 use efmca::tasks::noise::{NoiseType, TableNoise};
 use efmca::tasks::select::{CauseChoice, CauseSearch};
 use efmca_io::write_atomically;
@@ -10,7 +11,7 @@ use efmca_view::{Figure, Line, Points, Report, ReportTable, ViewError};
 use serde_json::json;
 
 use super::noise_type::ComparisonArgs;
-use crate::columns::ColumnFamilies;
+use crate::columns::{ColumnFamilies, steps};
 use crate::errors::refused;
 use crate::failure::Failure;
 use crate::input::{Content, Input, InputArgs};
@@ -29,6 +30,10 @@ pub(crate) struct SelectArgs {
     /// several times; families that are not given are found first.
     #[arg(long, value_name = "[COLUMN=]FAMILY")]
     family: Vec<String>,
+    /// How finely the values of a column of a table were written down, such as age=1, price=0.01, or weight=continuous.
+    /// Without it the step is found. Can be given several times.
+    #[arg(long, value_name = "COLUMN=STEP")]
+    step: Vec<String>,
     /// Number of trainings for each number of causes.
     #[arg(long, default_value_t = 1, value_name = "N")]
     restarts: usize,
@@ -56,7 +61,12 @@ pub(crate) fn run(args: &SelectArgs) -> Result<(), Failure> {
     let input = Input::read(&args.input)?;
     let mut watch = Watch::new(comparison.work.log_format);
     let found = families(args, &input, &mut watch).and_then(|families| {
-        let choice = args.search(&families).run_observed(input.source(), &mut |step| watch.see(step));
+        let mut search = args.search(&families);
+        if let Content::Table(content) = &input.content {
+            let (table, steps) = (&content.table, steps(&args.step, &content.table)?);
+            search = search.resolutions(&Resolution::of_columns(table.values.view(), &steps));
+        }
+        let choice = search.run_observed(input.source(), &mut |step| watch.see(step));
         Ok((families, choice.map_err(|error| input.origin().describe(&error))?))
     });
     watch.finish();
@@ -101,8 +111,10 @@ fn families(args: &SelectArgs, input: &Input<'_>, watch: &mut Watch) -> Result<V
                 return one(spec);
             }
             let found = content.is_text || !args.family.is_empty();
-            let noise =
-                given.of_labels().fold(TableNoise::new().seed(seed), |noise, (d, count)| noise.labels(d, count));
+            let noise = steps(&args.step, &content.table)?
+                .into_iter()
+                .fold(TableNoise::new().seed(seed), |noise, (d, step)| noise.resolution(d, step));
+            let noise = given.of_labels().fold(noise, |noise, (d, count)| noise.labels(d, count));
             found.then(|| given.of_columns().fold(noise, |noise, (d, spec)| noise.fix(d, spec)))
         }
         (_, []) => None,

@@ -113,10 +113,11 @@ impl Em {
     }
 
     fn columns(&self, d: usize) -> Result<Columns> {
-        match self.families.len() {
+        let columns = match self.families.len() {
             1 => Columns::same(self.families[0].resolve()?, d),
             count if count == d => Columns::new(self.families.iter().map(FamilySpec::resolve).collect::<Result<_>>()?),
             count => Err(Error::shape("families", format!("1 or {d} (one for each column)"), count)),
-        }
+        };
+        columns?.with_resolutions(&self.resolutions)
     }
 }

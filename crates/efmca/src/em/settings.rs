@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Hold, Init, Schedule};
 use crate::family::FamilySpec;
-use crate::model::{Background, Superposition};
+use crate::model::{Background, Resolution, Superposition};
 use crate::posterior::{LARGEST_EXACT_H, Truncation};
 
 /// $S$ where nothing was said: the paper's.
@@ -68,6 +68,8 @@ pub struct Em {
     #[serde(rename = "posterior")]
     pub(super) truncation: Option<Truncation>,
     pub(super) batches: usize,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) resolutions: Vec<Resolution>,
 }
 
 impl Em {
@@ -97,6 +99,7 @@ impl Em {
             holds: Vec::new(),
             truncation: None,
             batches: 1,
+            resolutions: Vec::new(),
         }
     }
 
@@ -110,6 +113,15 @@ impl Em {
     /// A family for each column.
     pub fn families<F: Into<FamilySpec>>(mut self, families: impl IntoIterator<Item = F>) -> Em {
         self.families = families.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// How finely the values of each column were written down (default: they are what they are). Rounded values stand for
+    /// intervals, so that no variance can run onto values that repeat, and the log-likelihood is that of the intervals, or a
+    /// bound of it.
+    #[must_use]
+    pub fn resolutions(mut self, resolutions: &[Resolution]) -> Em {
+        self.resolutions = resolutions.to_vec();
         self
     }
 

@@ -192,7 +192,7 @@ impl Em {
         start: usize,
     ) -> Result<Model> {
         if let Init::Model(model) = &self.init {
-            return Ok((**model).clone());
+            return Ok(Model { columns: training.columns().clone(), ..(**model).clone() });
         }
         let statistics = training.sample();
         let mut rng = ChaCha8Rng::seed_from_u64(self.seed);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rand::{Rng, RngExt};
 
-use super::registry::{Entry, FixedParameter, Search};
+use super::registry::{Entry, FixedParameter};
 use super::{Family, Parameter, Range, Support};
 use crate::error::{Error, Result};
 
@@ -17,6 +17,8 @@ use crate::error::{Error, Result};
 /// (`order=nominal`) the dominance is the information $\log K + \sum_k p_k\log p_k$: the more decided cause wins.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Categorical {
+    /// The values themselves, if they are not 0, 1, …
+    codes: Option<Support>,
     scores: Vec<f64>,
     default_scores: bool,
     nominal: bool,
@@ -28,21 +30,19 @@ const LARGEST_K: usize = 1 << 12;
 pub(crate) const CATEGORICAL: Entry = Entry {
     name: "categorical",
     aliases: &["multinoulli"],
-    summary: "one of k categories, written 0 to k-1",
+    summary: "one of k categories, written 0 to k-1, or as codes",
     fixed: &[
-        FixedParameter::required("k", "number of categories, 2 or more")
-            .found_by(Search::Value(|values| values.max + 1.0)),
+        FixedParameter::optional("k", "number of categories, 2 or more, if they are written 0 to k-1"),
+        FixedParameter::optional("codes", "the categories as they are written, if not 0 to k-1: 1/2/5"),
         FixedParameter::optional("scores", "a number for each category, as 0/1/4; 0/1/2/… unless given"),
         FixedParameter::optional("order", "`nominal` if the categories have no order"),
     ],
-    examples: &["categorical:k=2", "categorical:k=5", "categorical:k=3,scores=0/1/4", "categorical:k=4,order=nominal"],
+    examples: &["categorical:k=2", "categorical:k=5", "categorical:k=3,scores=0/1/4", "categorical:k=4,order=nominal", "categorical:codes=-2/3/7.5"],
     build: |fixed| {
-        let k = fixed.integer("k", 2)?;
-        if k > LARGEST_K {
-            return Err(fixed.refuse("k", &format!("at most {LARGEST_K} categories are supported")));
-        }
+        let codes = fixed.codes(LARGEST_K)?;
+        let k = codes.len();
         let scores = match fixed.text("scores") {
-            None => (0..k).map(|v| v as f64).collect(),
+            None => codes.clone(),
             Some(text) => parse_scores(text, k)?,
         };
         let nominal = match fixed.text("order") {
@@ -50,9 +50,37 @@ pub(crate) const CATEGORICAL: Entry = Entry {
             Some("nominal") => true,
             Some(_) => return Err(fixed.refuse("order", "only `nominal` can be written here")),
         };
-        Ok(Arc::new(Categorical { scores, default_scores: !fixed.has("scores"), nominal }))
+        let codes = written(&codes);
+        Ok(Arc::new(Categorical { codes, scores, default_scores: !fixed.has("scores"), nominal }))
     },
 };
+
+/// The support of codes that are not 0, 1, …
+pub(super) fn written(codes: &[f64]) -> Option<Support> {
+    let plain = codes.iter().enumerate().all(|(k, code)| *code == k as f64);
+    (!plain).then(|| Support::of_codes(codes))
+}
+
+/// The position of a value among the codes.
+pub(super) fn position(codes: Option<Support>, y: f64) -> usize {
+    match codes.and_then(|support| support.codes) {
+        Some(codes) => codes.partition_point(|code| *code < y),
+        None => y as usize,
+    }
+}
+
+/// The value at a position among the codes.
+pub(super) fn value(codes: Option<Support>, position: usize) -> f64 {
+    codes.and_then(|support| support.codes?.get(position).copied()).unwrap_or(position as f64)
+}
+
+/// Codes as a fixed parameter: their number, or a list.
+pub(super) fn code_text(codes: Option<Support>, k: usize) -> String {
+    match codes.and_then(|support| support.codes) {
+        Some(codes) => format!("codes={}", codes.iter().map(f64::to_string).collect::<Vec<String>>().join("/")),
+        None => format!("k={k}"),
+    }
+}
 
 fn parse_scores(text: &str, k: usize) -> Result<Vec<f64>> {
     let scores: Vec<f64> = text.split('/').filter_map(|v| v.parse().ok()).filter(|v: &f64| v.is_finite()).collect();
@@ -75,7 +103,7 @@ impl Categorical {
 
 impl Family for Categorical {
     fn spec(&self) -> String {
-        let mut spec = format!("categorical:k={}", self.scores.len());
+        let mut spec = format!("categorical:{}", code_text(self.codes, self.scores.len()));
         if !self.default_scores {
             let scores: Vec<String> = self.scores.iter().map(f64::to_string).collect();
             spec += &format!(",scores={}", scores.join("/"));
@@ -89,11 +117,11 @@ impl Family for Categorical {
         self.scores.len() - 1
     }
     fn support(&self) -> Support {
-        Support::integers(0.0, (self.scores.len() - 1) as f64)
+        self.codes.unwrap_or(Support::integers(0.0, (self.scores.len() - 1) as f64))
     }
     fn t(&self, y: f64, t: &mut [f64]) {
         t.fill(0.0);
-        if let Some(one) = t.get_mut(y as usize) {
+        if let Some(one) = t.get_mut(position(self.codes, y)) {
             *one = 1.0;
         }
     }
@@ -120,7 +148,7 @@ impl Family for Categorical {
         self.probabilities(w).zip(&self.scores).map(|(p, v)| p * v).sum()
     }
     fn score(&self, y: f64) -> f64 {
-        self.scores.get(y as usize).copied().unwrap_or(f64::NAN)
+        self.scores.get(position(self.codes, y)).copied().unwrap_or(f64::NAN)
     }
     fn dominance(&self, w: &[f64]) -> f64 {
         if !self.nominal {
@@ -155,11 +183,11 @@ impl Family for Categorical {
         let mut u: f64 = rng.random();
         for (k, p) in w.iter().enumerate() {
             if u < *p {
-                return k as f64;
+                return value(self.codes, k);
             }
             u -= p;
         }
-        self.l() as f64
+        value(self.codes, self.l())
     }
     fn parameters(&self) -> Vec<Parameter> {
         (0..self.scores.len()).map(|k| Parameter::new(format!("p{k}"), Range::Share)).collect()

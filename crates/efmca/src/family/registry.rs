@@ -5,7 +5,7 @@
 
 use super::{
     SharedFamily, beta, binomial, camera, categorical, continuous_bernoulli, gamma, gaussian, gen_gamma, geometric,
-    hurdle, inverse_gaussian, laplace, log_normal, pareto, poisson,
+    hurdle, inverse_gaussian, laplace, log_normal, ordinal, pareto, poisson,
 };
 use crate::error::{Error, Result};
 
@@ -91,6 +91,7 @@ const ENTRIES: &[Entry] = &[
     geometric::GEOMETRIC,
     geometric::NEGATIVE_BINOMIAL,
     categorical::CATEGORICAL,
+    ordinal::ORDINAL,
     hurdle::HURDLE,
     gen_gamma::EXPONENTIAL,
     gamma::GAMMA,
@@ -241,6 +242,32 @@ impl<'a> FixedValues<'a> {
         if value > 0.0 { Ok(value) } else { Err(self.refuse(key, "it must be positive")) }
     }
 
+    /// Codes in ascending order: `k` of them from zero on, or those of a list.
+    pub(super) fn codes(&self, most: usize) -> Result<Vec<f64>> {
+        let too_many = |key: &str| self.refuse(key, &format!("at most {most} categories are supported"));
+        match (self.text("k"), self.text("codes")) {
+            (Some(_), Some(_)) => Err(self.refuse("codes", "k is their number; leave it out")),
+            (None, None) => Err(self.refuse(
+                "",
+                "it needs k (number of categories, written 0 to k-1), or codes (the values themselves, as in codes=1/2/5)",
+            )),
+            (Some(_), None) => match self.integer("k", 2)? {
+                k if k > most => Err(too_many("k")),
+                k => Ok((0..k).map(|code| code as f64).collect()),
+            },
+            (None, Some(text)) => {
+                let codes: Option<Vec<f64>> =
+                    text.split('/').map(|code| code.trim().parse().ok().filter(|code: &f64| code.is_finite())).collect();
+                let ascending = |codes: &Vec<f64>| codes.len() > 1 && codes.windows(2).all(|pair| pair[0] < pair[1]);
+                match codes.filter(ascending) {
+                    Some(codes) if codes.len() > most => Err(too_many("codes")),
+                    Some(codes) => Ok(codes),
+                    None => Err(self.refuse("codes", "write two numbers or more in ascending order, as in codes=1/2/5")),
+                }
+            }
+        }
+    }
+
     pub(super) fn integer(&self, key: &str, least: usize) -> Result<usize> {
         let value = self.text(key).and_then(|text| text.parse::<u32>().ok()).map(|value| value as usize);
         value
@@ -288,6 +315,10 @@ mod tests {
         assert!(message("hurdle").contains("hurdle-poisson"));
         assert!(message("").contains("there is no family ``"));
         assert!(message("gen-gamma:d=1,p=-1").contains("must be positive"));
+        assert!(message("categorical").contains("it needs k (number of categories"));
+        assert!(message("ordinal:codes=3/2/1").contains("ascending order"));
+        assert!(message("ordinal:k=3,codes=1/2/4").contains("leave it out"));
+        assert!(message("ordinal:k=2").contains("three"));
         assert!(message("categorical:k=3,scores=1/2").contains("write 3 numbers"));
         assert!(message("hurdle-hurdle-gamma").contains("only positive"));
     }

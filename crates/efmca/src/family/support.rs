@@ -1,6 +1,7 @@
 //! Where a family puts its mass, and with respect to which measure.
 
 use std::fmt;
+use std::sync::{Mutex, PoisonError};
 
 /// The reference measure of a density. Only densities with respect to the same measure can be compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +27,8 @@ pub struct Support {
     pub low_included: bool,
     /// Whether the upper end itself belongs to the support.
     pub high_included: bool,
+    /// The values themselves, in ascending order, if they are codes and not whole numbers.
+    pub codes: Option<&'static [f64]>,
 }
 
 impl Support {
@@ -39,12 +42,12 @@ impl Support {
 
     /// The open interval from `low` to `high`.
     pub const fn open(low: f64, high: f64) -> Support {
-        Support { measure: Measure::Lebesgue, low, high, low_included: false, high_included: false }
+        Support { measure: Measure::Lebesgue, low, high, low_included: false, high_included: false, codes: None }
     }
 
     /// The closed interval from `low` to `high`; `high` may be infinite.
     pub const fn closed(low: f64, high: f64) -> Support {
-        Support { measure: Measure::Lebesgue, low, high, low_included: true, high_included: high < f64::INFINITY }
+        Support { low_included: true, high_included: high < f64::INFINITY, ..Support::open(low, high) }
     }
 
     /// The whole numbers from `low` to `high`; `high` may be infinite.
@@ -52,8 +55,29 @@ impl Support {
         Support { measure: Measure::Counting, ..Support::closed(low, high) }
     }
 
+    /// Two codes or more, in ascending order.
+    ///
+    /// They are kept for as long as the program runs, once for each different list, since a support is copied a lot.
+    pub fn of_codes(codes: &[f64]) -> Support {
+        static KNOWN: Mutex<Vec<&'static [f64]>> = Mutex::new(Vec::new());
+        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = match known.iter().find(|kept| **kept == codes) {
+            Some(kept) => *kept,
+            None => {
+                let kept: &'static [f64] = Box::leak(codes.into());
+                known.push(kept);
+                kept
+            }
+        };
+        let (low, high) = (kept.first().copied().unwrap_or(0.0), kept.last().copied().unwrap_or(0.0));
+        Support { codes: Some(kept), ..Support::integers(low, high) }
+    }
+
     /// Whether a family with this support can produce `y`.
     pub fn contains(&self, y: f64) -> bool {
+        if let Some(codes) = self.codes {
+            return codes.contains(&y);
+        }
         let above = if self.low_included { y >= self.low } else { y > self.low };
         let below = if self.high_included { y <= self.high } else { y < self.high };
         above && below && y.is_finite() && (self.measure != Measure::Counting || y.fract() == 0.0)
@@ -63,6 +87,10 @@ impl Support {
 impl fmt::Display for Support {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bounded = self.high < f64::INFINITY;
+        if let Some(codes) = self.codes {
+            let shown: Vec<String> = codes.iter().take(12).map(f64::to_string).collect();
+            return write!(out, "the codes {}{}", shown.join(", "), if codes.len() > 12 { ", …" } else { "" });
+        }
         match self.measure {
             Measure::Counting if bounded => write!(out, "whole numbers from {} to {}", self.low, self.high),
             Measure::Counting => write!(out, "whole numbers {}, {}, {}, …", self.low, self.low + 1.0, self.low + 2.0),
@@ -92,6 +120,14 @@ mod tests {
         assert!(Support::closed(0.0, 1.0).contains(1.0));
         assert!(Support::ZERO_OR_POSITIVE.contains(0.0) && Support::ZERO_OR_POSITIVE.contains(0.3));
         assert!(!Support::REAL.contains(f64::INFINITY) && !Support::REAL.contains(f64::NAN));
+    }
+
+    #[test]
+    fn codes_are_what_they_are() {
+        let codes = Support::of_codes(&[17.5, 22.0, 27.0]);
+        assert!(codes.contains(17.5) && codes.contains(27.0) && !codes.contains(18.0) && !codes.contains(f64::NAN));
+        assert_eq!(codes, Support::of_codes(&[17.5, 22.0, 27.0]));
+        assert_eq!(codes.to_string(), "the codes 17.5, 22, 27");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::error::{Error, Result};
+use super::Resolution;
 use crate::family::SharedFamily;
 
 /// The families of the $D$ columns of a data set.
@@ -12,6 +13,8 @@ use crate::family::SharedFamily;
 #[derive(Debug, Clone)]
 pub struct Columns {
     families: Vec<SharedFamily>,
+    /// How finely values were written down; empty if all columns are continuous.
+    resolutions: Vec<Resolution>,
     offsets: Vec<usize>,
     l_max: usize,
 }
@@ -33,7 +36,7 @@ impl Columns {
             }))
             .collect();
         let l_max = families.iter().map(|family| family.l()).max().unwrap_or(0);
-        Ok(Columns { families, offsets, l_max })
+        Ok(Columns { families, resolutions: Vec::new(), offsets, l_max })
     }
 
     /// The same family in `d` columns.
@@ -43,6 +46,30 @@ impl Columns {
     /// [`Error::EmptyData`] if there is no column.
     pub fn same(family: SharedFamily, d: usize) -> Result<Columns> {
         Columns::new(vec![family; d])
+    }
+
+    /// The same columns with values that stand for intervals: a resolution for each of them.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Shape`] if there are not as many as columns.
+    pub fn with_resolutions(mut self, resolutions: &[Resolution]) -> Result<Columns> {
+        if !resolutions.is_empty() && resolutions.len() != self.d() {
+            return Err(Error::shape("resolutions", self.d(), resolutions.len()));
+        }
+        let continuous = resolutions.iter().all(Resolution::is_continuous);
+        self.resolutions = if continuous { Vec::new() } else { resolutions.to_vec() };
+        Ok(self)
+    }
+
+    /// How finely the values of column `d` were written down.
+    pub fn resolution(&self, d: usize) -> &Resolution {
+        self.resolutions.get(d).unwrap_or(&Resolution::Continuous)
+    }
+
+    /// The resolution of each column; empty if all are continuous.
+    pub fn resolutions(&self) -> &[Resolution] {
+        &self.resolutions
     }
 
     /// The specification of each column's family.

@@ -7,6 +7,7 @@ use ndarray::{Array1, Array2, ArrayBase, ArrayView4, Axis, Ix2};
 
 use super::{Columns, Statistics};
 use crate::error::{Error, Result};
+use crate::family::cell::{mean_statistics, reaches};
 use crate::family::check;
 
 /// Rows of observables. Implemented for arrays of `f64` and `f32`, and for the [`Patches`] of an image.
@@ -373,12 +374,20 @@ impl<'a> RowReader<'a> {
             if value.is_infinite() {
                 return Err(Error::NotFinite { row: n, column, value });
             }
-            check(&**family, value, n, column)?;
-            family.t(value, t);
+            let of_value = match self.columns.resolution(column).cell(value) {
+                Some(cell) if reaches(&family.support(), value, Some(cell)) => {
+                    mean_statistics(&**family, value, cell, t)
+                }
+                _ => {
+                    check(&**family, value, n, column)?;
+                    family.t(value, t);
+                    family.log_h(value)
+                }
+            };
             if t.iter().any(|t| t.is_nan() || t.abs() > Statistics::LARGEST) {
                 return Err(Error::TooExtreme { row: n, column, value, family: family.spec() });
             }
-            log_h += family.log_h(value);
+            log_h += of_value;
         }
         Ok(log_h)
     }

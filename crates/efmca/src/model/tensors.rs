@@ -3,7 +3,7 @@
 use ndarray::{Array1, Array2};
 use serde_json::{Value, json};
 
-use super::{Background, Columns, Model, Superposition};
+use super::{Background, Columns, Model, Resolution, Superposition};
 use crate::error::{Error, Result};
 use crate::family::{SharedFamily, family};
 
@@ -50,6 +50,11 @@ impl Model {
         // how it was trained, if not exactly: it is applied in the same way
         if let Some(states) = self.states {
             metadata["states"] = states.into();
+        }
+        // how finely values were written down, where they are rounded
+        if !self.columns.resolutions().is_empty() {
+            let steps: Vec<String> = self.columns.resolutions().iter().map(Resolution::to_string).collect();
+            metadata["steps"] = json!(steps);
         }
         metadata.to_string()
     }
@@ -118,6 +123,16 @@ impl Model {
         if columns.d() != d {
             return Err(fail(format!("it has {} families for {d} columns", columns.d())));
         }
+        let steps = match &metadata["steps"] {
+            Value::Null => Vec::new(),
+            Value::Array(steps) => steps
+                .iter()
+                .map(|step| step.as_str().and_then(|step| step.parse::<Resolution>().ok()))
+                .collect::<Option<Vec<_>>>()
+                .ok_or_else(|| fail("the steps of its columns are no steps".into()))?,
+            _ => return Err(fail("the steps of its columns are no list".into())),
+        };
+        let columns = columns.with_resolutions(&steps)?;
         let pi = Array1::from(values("pi".into(), &[h])?.clone());
         // every tensor is looked at before anything of the model's size is made
         for l in 1..=columns.l_max() {

@@ -7,7 +7,7 @@ use ndarray::{Array1, Array2};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{Background, Columns, Model, Superposition};
+use super::{Background, Columns, Model, Resolution, Superposition};
 use crate::family::family;
 
 /// The parts of a model in a form that any format can hold.
@@ -20,6 +20,8 @@ struct Parts {
     background_learned: bool,
     superposition: Superposition,
     states: Option<usize>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    resolutions: Vec<Resolution>,
 }
 
 impl PartialEq for Model {
@@ -41,6 +43,7 @@ impl Serialize for Model {
             background_learned: self.background_learned,
             superposition: self.superposition,
             states: self.states,
+            resolutions: self.columns.resolutions().to_vec(),
         };
         parts.serialize(serializer)
     }
@@ -50,7 +53,8 @@ impl<'de> Deserialize<'de> for Model {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Model, D::Error> {
         let parts = Parts::deserialize(deserializer)?;
         let families = parts.families.iter().map(|spec| family(spec)).collect::<crate::Result<Vec<_>>>();
-        let columns = families.and_then(Columns::new).map_err(D::Error::custom)?;
+        let columns = families.and_then(Columns::new);
+        let columns = columns.and_then(|columns| columns.with_resolutions(&parts.resolutions)).map_err(D::Error::custom)?;
         let w = Array2::from_shape_vec((parts.pi.len(), columns.k()), parts.w).map_err(D::Error::custom)?;
         let background = Background::Fixed(parts.background);
         let mut model = Model::from_parts(columns, Array1::from(parts.pi), w, background).map_err(D::Error::custom)?;

@@ -13,6 +13,7 @@ pub mod quality;
 pub mod residual;
 pub mod select;
 pub mod table;
+mod uniformity;
 mod watch;
 
 pub use causes::Causes;

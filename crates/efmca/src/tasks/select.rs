@@ -8,7 +8,7 @@ pub use super::held_out::{Difference, Source};
 use crate::em::{Fit, Observer, Progress, StopReason, unobserved};
 use crate::error::{Error, Result};
 use crate::family::{FamilySpec, Measure, SharedFamily};
-use crate::model::Model;
+use crate::model::{Model, Resolution};
 
 /// Settings of a search for $H$.
 ///
@@ -26,6 +26,8 @@ pub struct CauseSearch {
     families: Vec<FamilySpec>,
     causes: Vec<usize>,
     comparison: Comparison,
+    #[serde(default)]
+    resolutions: Option<Vec<Resolution>>,
 }
 
 /// A number of causes that was tried.
@@ -97,7 +99,7 @@ impl CauseSearch {
     #[must_use]
     pub fn with_families<F: Into<FamilySpec>>(families: impl IntoIterator<Item = F>) -> CauseSearch {
         let families = families.into_iter().map(Into::into).collect();
-        CauseSearch { families, causes: Vec::new(), comparison: Comparison::new(1) }
+        CauseSearch { families, causes: Vec::new(), comparison: Comparison::new(1), resolutions: None }
     }
 
     /// A search with the settings of another comparison, and one training of each number.
@@ -110,6 +112,13 @@ impl CauseSearch {
     #[must_use]
     pub fn causes(mut self, causes: impl IntoIterator<Item = usize>) -> CauseSearch {
         self.causes = causes.into_iter().collect();
+        self
+    }
+
+    /// How finely the values of each column were written down, or one for all columns (default: found, for tables).
+    #[must_use]
+    pub fn resolutions(mut self, resolutions: &[Resolution]) -> CauseSearch {
+        self.resolutions = Some(resolutions.to_vec());
         self
     }
 
@@ -174,21 +183,42 @@ impl CauseSearch {
         let families: Vec<SharedFamily> = self.families.iter().map(FamilySpec::resolve).collect::<Result<_>>()?;
         let split = self.comparison.split(source)?;
         let causes = self.numbers(&split);
-        let integer = families.iter().any(|family| family.support().measure == Measure::Lebesgue)
-            && source.values().iter().all(|value| value.fract() == 0.0);
+        let resolutions = self.resolutions_of(source, &families)?;
+        let resolution = |d: usize| resolutions.get(d).or(resolutions.first()).unwrap_or(&Resolution::Continuous);
+        // the patches of images are learned from as they are
+        let learned = if matches!(source, Source::Table(_)) { &resolutions[..] } else { &[] };
         let mut found: Vec<(Fit, Scores)> = Vec::new();
         for (done, h) in causes.iter().enumerate() {
             let stage = format!("{h} causes");
             let mut stage_observer = |done: usize| observer(&Progress::of_stage(&stage, done, causes.len()));
-            let fit = self.best_training(*h, &families, &split, &mut |_| stage_observer(done))?;
+            let fit = self.best_training(*h, &families, learned, &split, &mut |_| stage_observer(done))?;
             let Some(fit) = fit else { break };
-            let scores = split.scores(&fit, integer)?;
+            let scores = split.scores(&fit, resolution)?;
             found.push((fit, scores));
             if stage_observer(done + 1).is_break() {
                 break;
             }
         }
         choose(found, &split)
+    }
+
+    /// The resolution of each column of a table, or that of an image: whole numbers, or nothing.
+    fn resolutions_of(&self, source: Source<'_>, families: &[SharedFamily]) -> Result<Vec<Resolution>> {
+        let density = |family: &SharedFamily| family.support().measure != Measure::Counting;
+        match (source, &self.resolutions) {
+            _ if !families.iter().any(density) => Ok(Vec::new()),
+            (Source::Table(table), Some(given)) => match given.len() {
+                0 => Ok(Vec::new()),
+                1 => Ok(vec![given[0].clone(); table.ncols()]),
+                count if count == table.ncols() => Ok(given.clone()),
+                count => Err(Error::shape("resolutions", format!("1 or {}", table.ncols()), count)),
+            },
+            (Source::Table(table), None) => Ok(Resolution::of_columns(table, &[])),
+            (Source::Images { .. }, _) => {
+                let whole = source.values().iter().all(|value| value.fract() == 0.0);
+                Ok(if whole { vec![Resolution::WHOLE] } else { Vec::new() })
+            }
+        }
     }
 
     /// The numbers to try, in ascending order.
@@ -206,12 +236,14 @@ impl CauseSearch {
         &self,
         h: usize,
         families: &[SharedFamily],
+        resolutions: &[Resolution],
         split: &Split<'_>,
         observer: &mut Observer<'_>,
     ) -> Result<Option<Fit>> {
         let mut best: Option<Fit> = None;
         for training in 0..self.comparison.restarts {
             let em = self.comparison.em(h, &*split.seen).families(families).seed(self.comparison.seed_of(training));
+            let em = em.resolutions(resolutions);
             let fit = em.run_observed(&*split.seen, observer)?;
             if fit.stop == StopReason::Interrupted {
                 return Ok(None);

@@ -23,6 +23,10 @@ pub(crate) struct FitArgs {
     /// `efmca families` lists all.
     #[arg(long, value_name = "[COLUMN=]FAMILY")]
     pub(super) family: Vec<String>,
+    /// How finely the values of a column were written down, such as age=1, price=0.01, or weight=continuous. Without it
+    /// the step is found. Can be given several times.
+    #[arg(long, value_name = "COLUMN=STEP")]
+    pub(super) step: Vec<String>,
     /// Number of causes, or `auto` for the number that predicts held-out values best.
     #[arg(long, visible_alias = "components", default_value = "auto", value_name = "H", value_parser = causes)]
     causes: Causes,

@@ -4,13 +4,14 @@ mod args;
 pub(crate) mod causes;
 
 use efmca::em::StopReason;
+use efmca::model::Resolution;
 use efmca::tasks::select::CauseChoice;
 use efmca::tasks::table::{CauseOrigin, FamilyOrigin, LearnedTable};
 use efmca_io::table_file::{Table, read_table};
 use efmca_io::{ModelFile, write_model_file};
 use efmca_view::Report;
 
-use crate::columns::ColumnFamilies;
+use crate::columns::{ColumnFamilies, steps};
 use crate::errors::{Origin, TableOrigin};
 use crate::failure::Failure;
 use crate::outputs::{self, Output};
@@ -32,6 +33,7 @@ pub(crate) fn run(args: &FitArgs) -> Result<(), Failure> {
     let given = ColumnFamilies::resolve(&args.family, &table)?;
     let learner = given.of_columns().fold(learner, |learner, (d, spec)| learner.column(d, spec));
     let learner = given.of_labels().fold(learner, |learner, (d, count)| learner.labels(d, count));
+    let learner = steps(&args.step, &table)?.into_iter().fold(learner, |learner, (d, step)| learner.resolution(d, step));
     let labels = table.labels();
     let origin = TableOrigin { path: &args.input, names: &table.names, labels: &labels, step: 1, learning: true };
     let mut watch = Watch::new(args.work.log_format);
@@ -110,7 +112,7 @@ fn reason(choice: &CauseChoice) -> String {
 /// The origin of the family of column `d`.
 fn family_origin(given: &ColumnFamilies<'_>, learned: &LearnedTable, d: usize) -> String {
     let column = match &learned.origins[d] {
-        FamilyOrigin::Given if given.has(d) => return "given".to_owned(),
+        FamilyOrigin::Given if given.has(d) => return given_for(&learned.resolutions[d]),
         FamilyOrigin::Given => return "for labels".to_owned(),
         FamilyOrigin::OneValue => return "has one value only".to_owned(),
         FamilyOrigin::Found(column) => column,
@@ -119,7 +121,18 @@ fn family_origin(given: &ColumnFamilies<'_>, learned: &LearnedTable, d: usize) -
     let others = column.trials.iter().filter(|trial| trial.tied && trial.family.spec() != chosen);
     let others: Vec<String> = others.take(3).map(|trial| trial.family.spec()).collect();
     let tied = if others.is_empty() { String::new() } else { format!("; as good: {}", others.join(", ")) };
-    format!("found for {}{tied}", column.kind.words())
+    let verdict = column.verdict.as_ref().filter(|verdict| !verdict.fits());
+    let verdict = verdict.map_or(String::new(), |verdict| format!("; {}", verdict.sentence()));
+    let remark = column.remark().map_or(String::new(), |remark| format!("; {remark}"));
+    format!("found for {}{tied}{verdict}{remark}", column.values())
+}
+
+/// A family that was given, and what was assumed of the values.
+fn given_for(resolution: &Resolution) -> String {
+    match resolution {
+        Resolution::Continuous => "given".to_owned(),
+        rounded => format!("given, for {}", rounded.words()),
+    }
 }
 
 /// The results in words.

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use efmca::Causes;
+use efmca::model::Resolution;
 use efmca::tasks::noise::{NoiseType, TableNoise};
 use serde_json::Value;
 
@@ -25,6 +26,10 @@ pub(crate) struct NoiseTypeArgs {
     /// Gives the family of a column of a table, such as age=poisson; columns have names, or numbers counted from 1.
     #[arg(long, value_name = "COLUMN=FAMILY")]
     pub(super) family: Vec<String>,
+    /// How finely the values of a column of a table were written down, such as age=1, price=0.01, or weight=continuous.
+    /// Without it the step is found. Can be given several times.
+    #[arg(long, value_name = "COLUMN=STEP")]
+    pub(super) step: Vec<String>,
     /// A family for each column (usual for CSV files), or one for all of them (usual for arrays).
     #[arg(long, value_enum, value_name = "HOW")]
     pub(super) columns: Option<ColumnsArg>,
@@ -52,10 +57,11 @@ impl NoiseTypeArgs {
     }
 
     /// The settings for a family of each column.
-    pub(super) fn table_noise(&self, given: &ColumnFamilies<'_>) -> TableNoise {
+    pub(super) fn table_noise(&self, given: &ColumnFamilies<'_>, steps: Vec<(usize, Resolution)>) -> TableNoise {
         let ComparisonArgs { iterations, held_out, seed, .. } = &self.comparison;
         let noise = TableNoise::new().causes(self.causes.unwrap_or_default());
         let noise = noise.iterations(*iterations).held_out(*held_out).seed(seed.seed);
+        let noise = steps.into_iter().fold(noise, |noise, (d, resolution)| noise.resolution(d, resolution));
         let noise = given.of_labels().fold(noise, |noise, (d, count)| noise.labels(d, count));
         given.of_columns().fold(noise, |noise, (d, spec)| noise.fix(d, spec))
     }

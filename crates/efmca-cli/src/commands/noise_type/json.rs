@@ -1,6 +1,6 @@
 //! Results as JSON, with names that programs rely on.
 
-use efmca::tasks::noise::{Ranking, TableFamilies};
+use efmca::tasks::noise::{Ranking, TableFamilies, Verdict};
 use serde_json::{Value, json};
 
 pub(super) fn ranking_json(ranking: &Ranking) -> Value {
@@ -27,7 +27,8 @@ pub(super) fn ranking_json(ranking: &Ranking) -> Value {
     json!({
         "best": ranking.best().family.spec(),
         "sentence": ranking.sentence(),
-        "values": ranking.kind.words(),
+        "values": ranking.values(),
+        "step": ranking.resolution.to_string(),
         "components": ranking.causes,
         "hidden_entries": ranking.entries,
         "ranking": ranked,
@@ -58,7 +59,11 @@ pub(super) fn columns_json(found: &TableFamilies, names: &[String]) -> Value {
                 "name": name,
                 "family": column.family.spec(),
                 "fixed": column.fixed,
-                "values": column.kind.words(),
+                "values": column.values(),
+                "step": column.resolution.to_string(),
+                "remark": column.remark(),
+                "verdict": column.verdict.as_ref().map(verdict_json),
+                "alone": column.alone.as_ref().map(verdict_json),
                 "ranking": tried,
             })
         })
@@ -70,5 +75,23 @@ pub(super) fn columns_json(found: &TableFamilies, names: &[String]) -> Value {
         "log_likelihood_per_row": found.fit.bound / found.fit.weight,
         "bic": found.fit.bic(),
         "sweeps": found.sweeps,
+        "verdict": found.verdict.as_ref().map(|verdict| json!({
+            "fits": verdict.fits(),
+            "p_value": verdict.p_value,
+            "ill_fitting": verdict.ill_fitting.iter().map(|d| &names[*d]).collect::<Vec<_>>(),
+        })),
+    })
+}
+
+/// Whether a family fits a column.
+fn verdict_json(verdict: &Verdict) -> Value {
+    json!({
+        "family": verdict.family,
+        "fits": verdict.fits(),
+        "p_value": verdict.p_value,
+        "sentence": verdict.sentence(),
+        "held_out_entries": verdict.entries,
+        "histogram": verdict.histogram,
+        "distance": verdict.distance,
     })
 }

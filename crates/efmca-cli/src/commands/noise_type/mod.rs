@@ -3,13 +3,14 @@
 mod args;
 mod json;
 mod report;
+mod verdicts;
 
 use efmca::Model;
 use efmca_io::{ModelFile, write_model_file};
 use efmca_view::Report;
 use serde_json::Value;
 
-use crate::columns::ColumnFamilies;
+use crate::columns::{ColumnFamilies, steps};
 use crate::errors::refused;
 use crate::failure::Failure;
 use crate::input::{Content, Input, TableContent};
@@ -57,11 +58,11 @@ struct Findings {
 
 /// The table, if each of its columns has a family of its own.
 fn own_families<'a>(args: &NoiseTypeArgs, input: &'a Input<'_>) -> Result<Option<&'a TableContent>, Failure> {
-    let each = args.columns == Some(ColumnsArg::Each) || !args.family.is_empty();
+    let each = args.columns == Some(ColumnsArg::Each) || !args.family.is_empty() || !args.step.is_empty();
     let Content::Table(table) = &input.content else {
         if each {
             return Err(Failure::input(
-                "--columns each and --family COLUMN=FAMILY are for tables; for an image or a sound use --families",
+                "--columns each, --family COLUMN=FAMILY and --step COLUMN=STEP are for tables; for an image or a sound use --families",
             ));
         }
         return Ok(None);
@@ -100,12 +101,13 @@ fn columns(
     if let Some(family) = given.all {
         return Err(Failure::input(format!("--family {family}: write COLUMN=FAMILY, such as age=poisson")));
     }
-    let found = args.table_noise(&given).run_observed(table.values.view(), &mut |step| watch.see(step));
+    let steps = steps(&args.step, table)?;
+    let found = args.table_noise(&given, steps).run_observed(table.values.view(), &mut |step| watch.see(step));
     let found = found.map_err(|error| input.origin().describe(&error))?;
     Ok(Findings {
         text: columns_text(&found, names, input),
         json: columns_json(&found, names),
-        page: columns_page(&found, names, input, &args.input.input),
+        page: columns_page(&found, names, input, &args.input.input)?,
         model: found.fit.model,
     })
 }

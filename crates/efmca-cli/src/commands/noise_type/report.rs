@@ -5,6 +5,8 @@ use std::path::Path;
 use efmca::tasks::noise::{Ranked, Ranking, TableFamilies};
 use efmca_view::{Report, ReportTable};
 
+use super::verdicts::{figures, text, word};
+use crate::failure::Failure;
 use crate::input::Input;
 use crate::show::{TextTable, file_name, wrapped};
 
@@ -55,7 +57,7 @@ pub(super) fn ranking_text(ranking: &Ranking, input: &Input<'_>) -> String {
     let mut text = format!(
         "{}, {}; {} families with {} causes, compared on {} held-out values\n\n{}\n",
         input.words(),
-        ranking.kind.words(),
+        ranking.values(),
         ranking.ranked.len(),
         ranking.causes,
         ranking.entries,
@@ -86,7 +88,7 @@ fn reasons(ranking: &Ranking) -> Vec<(&str, Vec<&str>)> {
 
 /// The families of columns.
 fn columns_table(found: &TableFamilies, names: &[String]) -> TextTable {
-    let head = texts(&["column", "values", "family", "held-out value", "ahead of (by)", "cannot be told from"]);
+    let head = texts(&["column", "values", "family", "fits", "alone", "held-out value", "ahead of (by)", "cannot be told from"]);
     let rows = found.columns.iter().zip(names).map(|(column, name)| {
         let others = || column.trials.iter().skip(1);
         let ties: Vec<String> = others().filter(|one| one.tied).map(|one| one.family.spec()).take(BESIDE).collect();
@@ -97,8 +99,10 @@ fn columns_table(found: &TableFamilies, names: &[String]) -> TextTable {
         });
         vec![
             name.clone(),
-            column.kind.words().to_owned(),
+            column.values(),
             column.family.spec(),
+            word(column.verdict.as_ref()),
+            word(column.alone.as_ref()),
             first.map_or("-".into(), |first| format!("{:.4}", first.held_out)),
             if column.fixed { "given".into() } else { next.unwrap_or_else(|| "-".into()) },
             ties.join(", "),
@@ -114,10 +118,14 @@ pub(super) fn columns_text(found: &TableFamilies, names: &[String], input: &Inpu
         "{}, {} causes\n\n{}\n\n\
          held-out value: log-probability (log-density) of a value that training did not see, in nats, given the other \
          columns.\n\
+         fits: whether values that training did not see are as the model predicts them from the other columns; alone: whether \
+         the\nbest family without causes is right.\n\
+         {}\n\
          The complete model: {:.4} nats per held-out value, log-likelihood {:.3} per row, BIC {:.1}.",
         input.words(),
         fit.model.h(),
-        columns_table(found, names).aligned(&[0, 1, 2, 4, 5]),
+        columns_table(found, names).aligned(&[0, 1, 2, 3, 4, 6, 7]),
+        text(found, names),
         found.held_out,
         fit.bound / fit.weight,
         fit.bic()
@@ -131,7 +139,7 @@ pub(super) fn ranking_page(ranking: &Ranking, input: &Input<'_>, path: &Path) ->
     Report {
         title: format!("Noise of {}", file_name(path)),
         summary: vec![
-            ("data".into(), format!("{}, {}", input.words(), ranking.kind.words())),
+            ("data".into(), format!("{}, {}", input.words(), ranking.values())),
             ("result".into(), ranking.sentence()),
             ("causes".into(), ranking.causes.to_string()),
             ("held-out values".into(), ranking.entries.to_string()),
@@ -149,7 +157,12 @@ pub(super) fn ranking_page(ranking: &Ranking, input: &Input<'_>, path: &Path) ->
     }
 }
 
-pub(super) fn columns_page(found: &TableFamilies, names: &[String], input: &Input<'_>, path: &Path) -> Report {
+pub(super) fn columns_page(
+    found: &TableFamilies,
+    names: &[String],
+    input: &Input<'_>,
+    path: &Path,
+) -> Result<Report, Failure> {
     let TextTable { head, rows } = columns_table(found, names);
     let fit = &found.fit;
     let ranked =
@@ -166,16 +179,18 @@ pub(super) fn columns_page(found: &TableFamilies, names: &[String], input: &Inpu
                 .collect(),
         });
     let tables = std::iter::once(ReportTable { title: "Families of the columns".into(), head, rows }).chain(ranked);
-    Report {
+    Ok(Report {
         title: format!("Families of {}", file_name(path)),
         summary: vec![
             ("data".into(), input.words()),
             ("causes".into(), fit.model.h().to_string()),
+            ("fit".into(), text(found, names)),
             ("log-likelihood of a row".into(), format!("{:.4}", fit.bound / fit.weight)),
             ("BIC".into(), format!("{:.1}", fit.bic())),
         ],
         tables: tables.collect(),
+        figures: figures(found, names)?,
         curve: fit.history.iter().map(|step| step.bound).collect(),
         ..Report::default()
-    }
+    })
 }

@@ -1,5 +1,7 @@
 //! Entries of a column with their responsibilities, for searches that need no complete model.
 
+use std::borrow::Cow;
+
 use ndarray::{Array2, ArrayView1, Axis};
 use rayon::prelude::*;
 
@@ -7,7 +9,7 @@ use super::split::HeldOut;
 use super::{Responsibilities, Split, rows_of};
 use crate::error::Result;
 use crate::hash;
-use crate::model::{Data, Model, Tables};
+use crate::model::{Data, Model, Resolution, Tables};
 
 /// Numbers that responsibilities of entries may take.
 const MOST_NUMBERS: usize = 16_000_000;
@@ -22,20 +24,49 @@ pub(crate) struct Entries {
     pub(crate) y: Vec<f64>,
     /// For each of them the responsibility of each cause and, last, of the background.
     pub(crate) responsibilities: Array2<f64>,
+    /// How often each value counts; empty if all count once.
+    pub(crate) counts: Vec<f64>,
+    /// How finely values were written down.
+    pub(crate) resolution: Resolution,
 }
 
 impl Entries {
     /// Values that all belong to the same cause.
-    pub(crate) fn of_one(y: Vec<f64>) -> Entries {
+    pub(crate) fn of_one(y: Vec<f64>, resolution: &Resolution) -> Entries {
         let responsibilities = Array2::ones((y.len(), 1));
-        Entries { y, responsibilities }
+        Entries::new(y, responsibilities, resolution)
+    }
+
+    /// Values with their responsibilities.
+    pub(crate) fn new(y: Vec<f64>, responsibilities: Array2<f64>, resolution: &Resolution) -> Entries {
+        Entries { y, responsibilities, counts: Vec::new(), resolution: resolution.clone() }
+    }
+
+    /// Equal values as one with the sum of their responsibilities, where values were rounded: the same sums in less time.
+    pub(crate) fn grouped(&self) -> Cow<'_, Entries> {
+        if self.resolution.is_continuous() || !self.counts.is_empty() {
+            return Cow::Borrowed(self);
+        }
+        let mut order: Vec<usize> = (0..self.y.len()).collect();
+        order.sort_by(|a, b| self.y[*a].total_cmp(&self.y[*b]).then(a.cmp(b)));
+        let groups: Vec<&[usize]> = order.chunk_by(|a, b| self.y[*a] == self.y[*b]).collect();
+        let mut responsibilities = Array2::zeros((groups.len(), self.responsibilities.ncols()));
+        for (group, mut sum) in groups.iter().zip(responsibilities.outer_iter_mut()) {
+            group.iter().for_each(|place| sum += &self.responsibilities.row(*place));
+        }
+        Cow::Owned(Entries {
+            y: groups.iter().map(|group| self.y[group[0]]).collect(),
+            responsibilities,
+            counts: groups.iter().map(|group| group.len() as f64).collect(),
+            resolution: self.resolution.clone(),
+        })
     }
 }
 
 impl Split<'_> {
     /// For each column entries that training sees with their responsibilities under `model`, about `most` in all and for as many
     /// rows as there is room for.
-    pub(crate) fn entries(&self, model: &Model, most: usize) -> Result<Vec<Entries>> {
+    pub(crate) fn entries(&self, model: &Model, most: usize, resolution: &Resolution) -> Result<Vec<Entries>> {
         let causes = model.h() + 1;
         let most = most.max(LEAST_ROWS * causes * model.d()).min(MOST_NUMBERS / causes);
         let sample = self.sample(most / model.d());
@@ -44,16 +75,16 @@ impl Split<'_> {
         let column = |d: usize| {
             let present: Vec<usize> = (0..rows.nrows()).filter(|n| !rows[[*n, d]].is_nan()).collect();
             let responsibilities = responsibilities.of_column(&tables, d).select(Axis(0), &present);
-            Entries { y: present.iter().map(|n| rows[[*n, d]]).collect(), responsibilities }
+            Entries::new(present.iter().map(|n| rows[[*n, d]]).collect(), responsibilities, resolution)
         };
         Ok((0..rows.ncols()).into_par_iter().map(column).collect())
     }
 
     /// For each column entries that training sees, about `most` in all and all of one cause.
-    pub(crate) fn entries_of_one(&self, most: usize) -> Vec<Entries> {
+    pub(crate) fn entries_of_one(&self, most: usize, resolution: &Resolution) -> Vec<Entries> {
         let rows = rows_of(&self.sample((most / self.seen.d()).max(LEAST_ROWS_OF_ONE)));
         let present = |column: ArrayView1<'_, f64>| column.iter().copied().filter(|y| !y.is_nan()).collect();
-        rows.columns().into_iter().map(|column| Entries::of_one(present(column))).collect()
+        rows.columns().into_iter().map(|column| Entries::of_one(present(column), resolution)).collect()
     }
 
     /// About `most` of the rows that training sees.

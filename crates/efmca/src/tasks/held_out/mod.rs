@@ -5,7 +5,6 @@
 //!
 //! ```text
 //! Source ── split ──▶ Split ── training ──▶ Fit ── predict, pixels ──▶ Scores ── ties ──▶ an order
-//!                                                  interval
 //! ```
 //!
 //! | file | subject |
@@ -14,15 +13,15 @@
 //! | `entries` | entries of a column with their responsibilities |
 //! | `training` | the settings of all trainings that are compared |
 //! | `predict` | $\log\sum_h r_h p(y; \vec\eta_h)$, the score of an entry |
-//! | `interval` | probabilities of integers under a density |
+//! | `quantiles` | where held-out entries lie in what is predicted for them |
 //! | `pixels` | pixels, which are in several patches |
 //! | `scores` | scores of all entries, and by how much one model leads |
 //! | `ties` | what data cannot tell apart, and the order of ties |
 
 mod entries;
-mod interval;
 mod pixels;
 mod predict;
+mod quantiles;
 mod scores;
 mod split;
 pub(crate) mod ties;
@@ -30,7 +29,8 @@ mod training;
 
 pub(crate) use crate::posterior::Responsibilities;
 pub(crate) use entries::Entries;
-pub(crate) use predict::{Predictor, normalised};
+pub(crate) use predict::{Predictor, needs_integrals, normalised};
+pub(crate) use quantiles::quantiles;
 pub use scores::Difference;
 pub(crate) use scores::Scores;
 pub use split::Source;

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use super::predict::LOWEST;
 use super::{Posteriors, Predictor, Scores};
 use crate::error::Result;
-use crate::model::{Data, Model, Patches, Tables};
+use crate::model::{Data, Model, Patches, Resolution, Tables};
 
 /// The held-out pixels of images whose patches overlap.
 pub(super) struct HeldOutPixels {
@@ -62,9 +62,9 @@ impl HeldOutPixels {
         Ok(HeldOutPixels { entries, block, blocks: dim.0.div_ceil(depth) * across.0 * across.1 })
     }
 
-    /// The scores of pixels: the logarithm of the average of what all patches that a pixel is in predict; `integer` if all values
-    /// are integers.
-    pub(super) fn scores(&self, model: &Model, posteriors: Posteriors<'_>, integer: bool) -> Scores {
+    /// The scores of pixels: the logarithm of the average of what all patches that a pixel is in predict, with
+    /// values of a resolution.
+    pub(super) fn scores(&self, model: &Model, posteriors: Posteriors<'_>, resolution: &Resolution) -> Scores {
         let tables = Tables::new(model);
         let predictions: Vec<Vec<f64>> = (0..model.d())
             .into_par_iter()
@@ -72,7 +72,7 @@ impl HeldOutPixels {
                 let entries = &self.entries[d];
                 let rows: Vec<usize> = entries.iter().map(|entry| entry.row as usize).collect();
                 let responsibilities = posteriors.responsibilities.of_rows(posteriors.tables, d, &rows);
-                let mut predictor = Predictor::of_model(model, &tables, d, integer);
+                let mut predictor = Predictor::of_model(model, &tables, d, resolution);
                 let score = |(entry, r): (&Entry, ArrayView1<'_, f64>)| predictor.score(r, entry.y);
                 entries.iter().zip(responsibilities.outer_iter()).map(score).collect()
             })
@@ -127,7 +127,7 @@ mod tests {
             let split = Source::Images { pixels: pixels.view(), patch, depth, stride }.split(0.3, 5)?;
             let w = vec![Array2::from_elem((1, patch.0 * patch.1 * depth), 4.0)];
             let model = Model::new(family("poisson")?, array![0.5], w, Background::fixed(&[4.0]))?;
-            let scores = split.scores_of_columns(&model, |_| true)?;
+            let scores = split.scores_of_columns(&model, |_| &Resolution::WHOLE)?;
             // which cause wins a pixel does not matter where all causes are the same
             let poisson = family("poisson")?;
             let HeldOut::Pixels(held_out) = &split.held_out else { unreachable!("these are images") };

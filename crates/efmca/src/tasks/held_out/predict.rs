@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use ndarray::ArrayView1;
 
-use super::interval::log_probability;
+use crate::family::cell::log_probability;
 use crate::family::{Measure, SharedFamily};
-use crate::model::{Model, Tables};
+use crate::model::{Model, Resolution, Tables};
 use crate::special::log_sum_exp;
 
 /// The lowest score of an entry. A value that no cause can have would end all comparisons; it counts as very unlikely instead.
@@ -19,8 +19,8 @@ const SMALLEST: f64 = 1e-300;
 /// $\log\sum_h r_h p(y; \vec\eta_h)$ for entries of one column, where $r_h = \mathbb E\lbrack\mathcal A_{dh}\rbrack$ is the
 /// responsibility of cause $h$, or of the background, for the entry.
 ///
-/// Where all values are integers, the density of a continuous family is integrated over
-/// $\lbrack y-\frac12, y+\frac12\rbrack $, so that it is a probability, too. Such values repeat, so integrals are kept.
+/// Where values were rounded, the density of a continuous family is integrated over the interval that a value stands for, so that
+/// it is a probability, too. Such values repeat, so integrals are kept.
 pub(crate) struct Predictor<'a> {
     family: &'a SharedFamily,
     /// $\vec\eta_h$ of each cause and, last, of the background.
@@ -40,43 +40,45 @@ enum Density {
     /// With tabulated $A(\vec\eta_h)$, and the statistics of a value taken once for all causes. It is many times faster, and
     /// differs from the exact one in the last digits.
     Tabulated(Vec<f64>),
-    /// Integrated around integers.
+    /// Integrated over intervals.
     Integrated {
+        resolution: Resolution,
         /// Where the mass of each cause is.
         centres: Vec<f64>,
         kept: HashMap<(usize, u64), f64>,
     },
 }
 
-/// Whether probabilities of integers need integrals of `family`.
-pub(crate) fn needs_integrals(family: &SharedFamily, integer: bool) -> bool {
-    integer && family.support().measure == Measure::Lebesgue
+/// Whether probabilities of values of this resolution need integrals of families with this measure.
+pub(crate) fn needs_integrals(measure: Measure, resolution: &Resolution) -> bool {
+    measure != Measure::Counting && !resolution.is_continuous()
 }
 
+
 impl<'a> Predictor<'a> {
-    /// Column `d` of a complete model; `integer` if the values are integers.
-    pub(crate) fn of_model(model: &'a Model, tables: &Tables, d: usize, integer: bool) -> Predictor<'a> {
+    /// Column `d` of a complete model, with values of a resolution.
+    pub(crate) fn of_model(model: &'a Model, tables: &Tables, d: usize, resolution: &Resolution) -> Predictor<'a> {
         let (family, span) = (model.columns().family(d), model.columns().span(d));
         let causes = 0..tables.eta.nrows();
         let etas = causes.clone().map(|h| span.clone().map(|k| tables.eta[[h, k]]).collect()).collect();
-        let density = if needs_integrals(family, integer) {
+        let density = if needs_integrals(family.support().measure, resolution) {
             let centres = causes.map(|h| family.f(&model.profile(h)[span.clone()])).collect();
-            Density::Integrated { centres, kept: HashMap::new() }
+            Density::Integrated { resolution: resolution.clone(), centres, kept: HashMap::new() }
         } else {
             Density::Exact
         };
         Predictor { family, etas, density, negligible: NEGLIGIBLE, t: vec![0.0; family.l()], terms: Vec::new() }
     }
 
-    /// A column by itself whose causes have the natural parameters `etas`; `integer` if its values are integers.
-    pub(crate) fn of_column(family: &'a SharedFamily, etas: Vec<Vec<f64>>, integer: bool) -> Predictor<'a> {
+    /// A column by itself whose causes have the natural parameters `etas`, with values of a resolution.
+    pub(crate) fn of_column(family: &'a SharedFamily, etas: Vec<Vec<f64>>, resolution: &Resolution) -> Predictor<'a> {
         let mean = |eta: &Vec<f64>| {
             let mut w = vec![0.0; eta.len()];
             family.grad_a(eta, &mut w);
             family.f(&w)
         };
-        let density = if needs_integrals(family, integer) {
-            Density::Integrated { centres: etas.iter().map(mean).collect(), kept: HashMap::new() }
+        let density = if needs_integrals(family.support().measure, resolution) {
+            Density::Integrated { resolution: resolution.clone(), centres: etas.iter().map(mean).collect(), kept: HashMap::new() }
         } else {
             Density::Tabulated(etas.iter().map(|eta| family.a(eta)).collect())
         };
@@ -107,8 +109,11 @@ impl<'a> Predictor<'a> {
                     let inner: f64 = eta.iter().zip(&*t).map(|(eta, t)| eta * t).sum();
                     log_h + (inner - a[h])
                 }
-                Density::Integrated { centres, kept } => {
-                    let probability = || log_probability(&***family, eta, centres[h], y);
+                Density::Integrated { resolution, centres, kept } => {
+                    let probability = || match resolution.cell(y) {
+                        Some(cell) => log_probability(&***family, eta, centres[h], cell),
+                        None => family.log_density(y, eta),
+                    };
                     *kept.entry((h, y.to_bits())).or_insert_with(probability)
                 }
             };
@@ -142,16 +147,17 @@ mod tests {
 
     #[test]
     fn a_column_is_predicted_alike_in_a_model_and_by_itself() -> Result<()> {
-        for (spec, integer) in [("poisson", true), ("exponential", false), ("exponential", true)] {
+        let (whole, continuous) = (Resolution::WHOLE, Resolution::Continuous);
+        for (spec, resolution) in [("poisson", &whole), ("exponential", &continuous), ("exponential", &whole)] {
             let model = model(spec)?;
             let tables = Tables::new(&model);
             let etas: Vec<Vec<f64>> = tables.eta.outer_iter().map(|eta| eta.to_vec()).collect();
-            let mut of_model = Predictor::of_model(&model, &tables, 0, integer);
-            let mut of_column = Predictor::of_column(model.columns().family(0), etas, integer);
+            let mut of_model = Predictor::of_model(&model, &tables, 0, resolution);
+            let mut of_column = Predictor::of_column(model.columns().family(0), etas, resolution);
             let r = array![0.5, 0.2, 0.3];
             for y in [1.0, 2.0, 9.0, 1.0] {
                 let (one, other) = (of_model.score(r.view(), y), of_column.score(r.view(), y));
-                assert!((one - other).abs() < 1e-9 * one.abs(), "{spec} {integer} {y}: {one} {other}");
+                assert!((one - other).abs() < 1e-9 * one.abs(), "{spec} {resolution} {y}: {one} {other}");
             }
         }
         Ok(())
@@ -161,7 +167,7 @@ mod tests {
     fn a_value_that_no_cause_can_have_is_very_unlikely() -> Result<()> {
         let model = model("poisson")?;
         let tables = Tables::new(&model);
-        let mut predictor = Predictor::of_model(&model, &tables, 0, true);
+        let mut predictor = Predictor::of_model(&model, &tables, 0, &Resolution::WHOLE);
         assert_eq!(predictor.score(array![1.0, 0.0, 0.0].view(), -1.0), LOWEST);
         assert_eq!(predictor.score(array![0.0, 0.0, 0.0].view(), 1.0), LOWEST);
         Ok(())

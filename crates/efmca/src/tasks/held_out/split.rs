@@ -8,7 +8,7 @@ use super::{Predictor, Responsibilities, Scores};
 use crate::em::Fit;
 use crate::error::Result;
 use crate::hash;
-use crate::model::{Data, Geometry, Model, Patches, Tables};
+use crate::model::{Data, Geometry, Model, Patches, Resolution, Tables};
 
 /// Data for a comparison by held-out entries: a table, or images cut into patches.
 #[derive(Debug, Clone, Copy)]
@@ -132,12 +132,12 @@ impl<'a> Source<'a> {
 }
 
 impl Split<'_> {
-    /// How well the model of `fit` predicts the held-out entries; `integer` if all values are integers, so that densities must be
-    /// integrated.
-    pub(crate) fn scores(&self, fit: &Fit, integer: bool) -> Result<Scores> {
+    /// How well the model of `fit` predicts the held-out entries; with `resolution` for each column, since densities of rounded values
+    /// must be integrated.
+    pub(crate) fn scores<'r>(&self, fit: &Fit, resolution: impl Fn(usize) -> &'r Resolution + Sync) -> Result<Scores> {
         let (responsibilities, tables) = (self.responsibilities(fit)?, Tables::new(&fit.model));
         let posteriors = Posteriors { responsibilities: &responsibilities, tables: &tables };
-        Ok(self.scores_given(&fit.model, posteriors, |_| integer))
+        Ok(self.scores_given(&fit.model, posteriors, resolution))
     }
 
     /// The posteriors of all rows. Patches have states from training already.
@@ -148,22 +148,26 @@ impl Split<'_> {
         }
     }
 
-    /// The scores of a model without states from its training, with `integer` for each column.
-    pub(crate) fn scores_of_columns(&self, model: &Model, integer: impl Fn(usize) -> bool + Sync) -> Result<Scores> {
+    /// The scores of a model without states from its training, with `resolution` for each column.
+    pub(crate) fn scores_of_columns<'r>(
+        &self,
+        model: &Model,
+        resolution: impl Fn(usize) -> &'r Resolution + Sync,
+    ) -> Result<Scores> {
         let (responsibilities, tables) = (Responsibilities::new(model, &*self.seen)?, Tables::new(model));
         let posteriors = Posteriors { responsibilities: &responsibilities, tables: &tables };
-        Ok(self.scores_given(model, posteriors, integer))
+        Ok(self.scores_given(model, posteriors, resolution))
     }
 
     /// The scores of `model` with given posteriors, which can be those of another model.
-    pub(crate) fn scores_given(
+    pub(crate) fn scores_given<'r>(
         &self,
         model: &Model,
         posteriors: Posteriors<'_>,
-        integer: impl Fn(usize) -> bool + Sync,
+        resolution: impl Fn(usize) -> &'r Resolution + Sync,
     ) -> Scores {
         let table = match &self.held_out {
-            HeldOut::Pixels(pixels) => return pixels.scores(model, posteriors, integer(0)),
+            HeldOut::Pixels(pixels) => return pixels.scores(model, posteriors, resolution(0)),
             HeldOut::Cells(table) => table,
         };
         let (tables, seen) = (Tables::new(model), rows_of(&*self.seen));
@@ -172,7 +176,7 @@ impl Split<'_> {
             .map(|d| {
                 let held_out = |n: &usize| seen[[*n, d]].is_nan() && !table[[*n, d]].is_nan();
                 let responsibilities = posteriors.responsibilities.of_column(posteriors.tables, d);
-                let mut predictor = Predictor::of_model(model, &tables, d, integer(d));
+                let mut predictor = Predictor::of_model(model, &tables, d, resolution(d));
                 let score = |n: usize| (n, predictor.score(responsibilities.row(n), table[[n, d]]));
                 (0..table.nrows()).filter(held_out).map(score).collect()
             })

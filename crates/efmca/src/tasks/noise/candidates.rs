@@ -1,11 +1,23 @@
 //! Which families data can have come from.
 
 use crate::error::{Error, Result};
+use crate::family::cell::reaches;
 use crate::family::registry::{Entry, Search, Summary, entries, entry};
 use crate::family::{FamilySpec, Measure, SharedFamily, family};
+use crate::model::{MOST_CODES, Resolution};
 
-/// Categories that are tried for counts, at the most: with more of them they are counts.
-const MOST_CATEGORIES: f64 = 12.0;
+/// Categories that are tried, at the most: with more of them values are counts or measurements.
+const MOST_CATEGORIES: usize = 12;
+/// Codes that are told apart by a word where a column of them is given a density.
+const FEW_CODES: std::ops::RangeInclusive<usize> = 3..=10;
+/// Rows for each code, at the least: three numbers in three rows are no codes.
+const ROWS_PER_CODE: usize = 4;
+/// Whole numbers with zeros can be amounts of money from this many on: then a density may stand above the zeros.
+const AMOUNTS: f64 = 100.0;
+/// Whole numbers with zeros that range over less than this are no rounded measurements.
+const SMALL: f64 = 10.0;
+/// Categories that are written as their number alone, at the most.
+const MOST_PLAIN: f64 = 4096.0;
 /// Exact zeros of an otherwise positive column are a part of it (and no accident) from this share on.
 const ZERO_SHARE: f64 = 0.01;
 
@@ -14,11 +26,11 @@ const ZERO_SHARE: f64 = 0.01;
 pub enum Kind {
     /// Zeros and ones only.
     YesNo,
-    /// Integers: probabilities are compared, those of densities over $\lbrack y-\frac12, y+\frac12\rbrack $.
+    /// Integers: probabilities are compared, those of densities over the intervals that integers stand for.
     Integer,
     /// Exact zeros and positive numbers with fractions: a probability and a density.
     ZeroOrPositive,
-    /// Numbers with fractions: densities are compared.
+    /// Numbers with fractions: densities are compared, or probabilities of the intervals that rounded numbers stand for.
     Real,
 }
 
@@ -35,6 +47,15 @@ impl Kind {
     }
 }
 
+/// A kind and a resolution in words.
+pub(super) fn described(kind: Kind, resolution: &Resolution) -> String {
+    match (kind, resolution) {
+        (Kind::YesNo, _) | (_, Resolution::Continuous) => kind.words().to_owned(),
+        (Kind::ZeroOrPositive, rounded) => format!("exact zeros and {}", rounded.words()),
+        (_, rounded) => rounded.words(),
+    }
+}
+
 /// A summary of the values of a data set or of one of its columns.
 #[derive(Debug, Clone)]
 pub struct Values {
@@ -42,7 +63,11 @@ pub struct Values {
     pub kind: Kind,
     /// Smallest, largest, middle and scatter.
     pub summary: Summary,
+    /// How finely they were written down.
+    pub resolution: Resolution,
+    /// The values without repeats, in ascending order, and how many there are with repeats.
     sorted: Vec<f64>,
+    count: usize,
 }
 
 impl Values {
@@ -66,8 +91,39 @@ impl Values {
         } else {
             Kind::Real
         };
+        let resolution = Resolution::of_sorted(&sorted);
         sorted.dedup();
-        Some(Values { kind, summary: Summary { min, max, median, variance }, sorted })
+        Some(Values { kind, summary: Summary { min, max, median, variance }, resolution, sorted, count })
+    }
+
+    /// The same values with a resolution that is known.
+    #[must_use]
+    pub fn with_resolution(mut self, resolution: Resolution) -> Values {
+        self.resolution = resolution;
+        self
+    }
+
+    /// The kind and the resolution in words, for messages.
+    #[must_use]
+    pub fn words(&self) -> String {
+        described(self.kind, &self.resolution)
+    }
+
+    /// The number of different values.
+    #[must_use]
+    pub fn distinct(&self) -> usize {
+        self.sorted.len()
+    }
+
+    /// The different values, if they are few and repeat, so that they can be codes.
+    pub(super) fn codes(&self) -> Option<&[f64]> {
+        let few = (3..=MOST_CODES).contains(&self.sorted.len()) && self.count >= ROWS_PER_CODE * self.sorted.len();
+        few.then_some(&self.sorted[..])
+    }
+
+    /// Whether they are so few codes that a density for them needs a word.
+    pub(super) fn few_codes(&self) -> Option<usize> {
+        self.codes().map(<[f64]>::len).filter(|codes| FEW_CODES.contains(codes))
     }
 
     /// Whether all values are the same.
@@ -146,10 +202,15 @@ impl Candidate {
         self.ranges.iter().map(|range| rounded(range, (range.low * range.high).sqrt())).collect()
     }
 
+    /// A family with nothing to be found.
+    pub(super) fn given(family: &SharedFamily) -> Candidate {
+        Candidate { spec: family.spec(), ranges: Vec::new(), read: 0, given: Some(family.clone()) }
+    }
+
     /// The candidate of a specification or a family, as [`parse`](Candidate::parse) reads it.
     pub(super) fn of(spec: &FamilySpec, values: &Values) -> Result<Candidate> {
         match spec.resolve() {
-            Ok(family) => Ok(Candidate { spec: family.spec(), ranges: Vec::new(), read: 0, given: Some(family) }),
+            Ok(family) => Ok(Candidate::given(&family)),
             // something in it must be found, or it is wrong and this says why
             Err(_) => Candidate::parse(&spec.spec(), values),
         }
@@ -169,10 +230,16 @@ impl Candidate {
         let given: Vec<(&str, &str)> =
             rest.split(',').filter_map(|part| part.split_once('=')).map(|(k, v)| (k.trim(), v.trim())).collect();
         let mut candidate = Candidate { spec: inner.clone(), ranges: Vec::new(), read: 0, given: None };
+        let has = |key: &str| given.iter().any(|(given, value)| *given == key && *value != "?");
+        if ["categorical", "ordinal"].contains(&found.name) && !has("k") && !has("codes") {
+            let (key, value) = code_parameter(found.name, values)?;
+            candidate.spec = with_fixed(&candidate.spec, key, &value);
+        }
         for fixed in described.fixed {
             match given.iter().find(|(key, _)| *key == fixed.key) {
                 Some((_, value)) if *value != "?" => candidate.spec = with_fixed(&candidate.spec, fixed.key, value),
                 None if !fixed.required => {}
+                _ if ["k", "codes"].contains(&fixed.key) && candidate.spec.contains(['=']) => {}
                 _ => candidate.look_for(fixed.key, fixed.search, values)?,
             }
         }
@@ -211,25 +278,36 @@ impl Candidate {
     pub(super) fn possible(&self, values: &Values) -> std::result::Result<(), String> {
         let family = self.family(&self.middle()).map_err(|error| error.to_string())?;
         let (support, kind) = (family.support(), values.kind);
-        if let Some(value) = values.sorted.iter().find(|value| !support.contains(**value)) {
+        let outside = |value: &&f64| !reaches(&support, **value, values.resolution.cell(**value));
+        if let Some(value) = values.sorted.iter().find(outside) {
             return Err(format!("there is the value {value}, and its values are {support}"));
         }
         let name = self.spec.split(':').next().unwrap_or_default();
         let refuse = |reason: String| Err(reason);
+        let (range, has_zero) = (values.summary.max - values.summary.min, values.sorted.contains(&0.0));
+        let wide = range >= AMOUNTS;
         match (kind, support.measure) {
             (Kind::YesNo, _) if name != "bernoulli" => {
                 refuse("yes or no is bernoulli, and everything else would be a detour to it".into())
             }
-            (Kind::Integer, Measure::Counting) if name == "categorical" && values.summary.max >= MOST_CATEGORIES => {
-                refuse(format!("{} categories are too many to be told apart", values.summary.max + 1.0))
+            // pixels stand for themselves, and are counts where they are whole numbers
+            (_, Measure::Counting) if name == "ordinal" && values.resolution.is_continuous() => {
+                refuse("ordered codes are for columns of tables".into())
+            }
+            (_, Measure::Counting) if name == "categorical" && family.l() >= MOST_CATEGORIES => {
+                refuse(format!("{} categories are too many to be told apart", family.l() + 1))
             }
             (Kind::Integer, Measure::Counting) if name.starts_with("hurdle") && values.summary.min > 0.0 => {
                 refuse("there is no zero".into())
             }
-            (Kind::Integer, Measure::AtomAtZero) => {
-                refuse("a density above zero has no probability for whole numbers; hurdle-poisson has".into())
+            (Kind::Integer, Measure::Lebesgue) if support.low == 0.0 && has_zero && range < SMALL => {
+                refuse("small whole numbers with zeros are counts or codes".into())
             }
-            (Kind::ZeroOrPositive, Measure::Lebesgue) => refuse(
+            (Kind::Integer, Measure::AtomAtZero) if !wide || values.resolution.is_continuous() => {
+                refuse("a density above zero is for larger numbers; hurdle-poisson is for counts".into())
+            }
+            (Kind::Integer, Measure::AtomAtZero) if values.summary.min > 0.0 => refuse("there is no zero".into()),
+            (Kind::ZeroOrPositive, Measure::Lebesgue) if values.resolution.is_continuous() => refuse(
                 "a density has no place for exact zeros, so it cannot be compared with families that have; \
                  leave out the zeros (make them missing) to rank densities"
                     .into(),
@@ -237,6 +315,27 @@ impl Candidate {
             (Kind::Real, Measure::AtomAtZero) => refuse("there are no exact zeros to speak of".into()),
             _ => Ok(()),
         }
+    }
+}
+
+/// The codes of a column as a fixed parameter: their number if they are 0, 1, … and the codes themselves if not.
+fn code_parameter(name: &str, values: &Values) -> Result<(&'static str, String)> {
+    let top = values.summary.max;
+    let whole = values.kind != Kind::Real && values.kind != Kind::ZeroOrPositive && values.summary.min >= 0.0;
+    let plain = values.distinct() as f64 == top + 1.0 || values.codes().is_none() || values.resolution.is_continuous();
+    if whole && plain && (2.0..MOST_PLAIN).contains(&(top + 1.0)) {
+        return Ok(("k", (top + 1.0).to_string()));
+    }
+    match values.codes() {
+        Some(codes) => Ok(("codes", codes.iter().map(f64::to_string).collect::<Vec<String>>().join("/"))),
+        None => Err(Error::FamilyParameter {
+            family: name.into(),
+            problem: format!(
+                "{} different values are no codes: from 3 to {MOST_CODES} of them that repeat can be; give them as \
+                 `{name}:codes=1/2/5`",
+                values.distinct()
+            ),
+        }),
     }
 }
 
@@ -312,6 +411,9 @@ fn specs(entry: &Entry) -> Vec<String> {
         // `hurdle-poisson` is the shorter name of the same family
         return above.filter(|spec| spec != "zero-truncated-poisson").map(|spec| format!("hurdle-{spec}")).collect();
     }
+    if ["categorical", "ordinal"].contains(&entry.name) {
+        return vec![entry.name.to_string()];
+    }
     let optional = entry.fixed.iter().filter(|fixed| !fixed.required && !matches!(fixed.search, Search::No));
     std::iter::once(entry.name.to_string())
         .chain(optional.map(|fixed| format!("{}:{}=?", entry.name, fixed.key)))
@@ -335,6 +437,8 @@ mod tests {
             assert!(counts.contains(&name.to_string()), "{name} {counts:?}");
         }
         assert!(!counts.iter().any(|name| name == "exponential" || name == "bernoulli"));
+        // a rounded amount can be zero
+        assert!(names(&[0.0, 1.0, 14.0]).contains(&"exponential".to_string()));
         let positive = names(&[0.5, 1.25, 4.0]);
         for name in ["exponential", "gamma", "gamma:k=?", "weibull:k=?", "pareto:xm=0.5", "log-normal", "gaussian"] {
             assert!(positive.contains(&name.to_string()), "{name} {positive:?}");

@@ -2,12 +2,14 @@
 
 use ndarray::{Array2, ArrayView2, Axis};
 
-use super::candidates::{Candidate, Kind};
+use super::candidates::Candidate;
 use super::fixed_search::{EntrySums, search};
+use super::rounded::Cells;
 use crate::cancel;
-use crate::family::{Measure, SharedFamily};
-use crate::model::{Model, Tables};
-use crate::tasks::held_out::{Entries, Predictor, Scores, normalised};
+use crate::family::SharedFamily;
+use crate::family::cell::mean_statistics;
+use crate::model::{Model, Resolution, Tables};
+use crate::tasks::held_out::{Entries, Predictor, Scores, needs_integrals, normalised};
 
 /// EM steps in a column.
 const STEPS: usize = 10;
@@ -29,31 +31,33 @@ pub(super) struct ColumnMixture {
     seen: Entries,
     /// Held-out entries with theirs.
     held_out: Entries,
-    integer: bool,
+    resolution: Resolution,
 }
 
 /// A family that was tried in a column.
+#[derive(Clone)]
 pub(super) struct ColumnScore {
     pub(super) family: SharedFamily,
     pub(super) scores: Scores,
-    /// The Bayesian information criterion on the entries that training sees, over all rows and as a log-likelihood; `None` if the
-    /// density was integrated around integers.
-    pub(super) bic: Option<f64>,
+    /// The natural parameters of each cause.
+    pub(super) etas: Vec<Vec<f64>>,
+    /// The Bayesian information criterion on the entries that training sees, over all rows and as a log-likelihood.
+    pub(super) bic: f64,
     /// Learned parameters of the column, and fixed ones that come from the data.
     pub(super) parameters: usize,
 }
 
 impl ColumnMixture {
     /// Column `d` by itself: all entries belong to one cause.
-    pub(super) fn by_itself(rows: Rows<'_>, d: usize, kind: Kind) -> ColumnMixture {
-        ColumnMixture::new(rows, d, kind, &Array2::ones((rows.full.nrows(), 1)))
+    pub(super) fn by_itself(rows: Rows<'_>, d: usize, resolution: &Resolution) -> ColumnMixture {
+        ColumnMixture::new(rows, d, resolution, &Array2::ones((rows.full.nrows(), 1)))
     }
 
     /// Column `d` given the others: the part of the responsibilities that comes from its own values is divided out.
     pub(super) fn given_others(
         rows: Rows<'_>,
         d: usize,
-        kind: Kind,
+        resolution: &Resolution,
         mut responsibilities: Array2<f64>,
         model: &Model,
         tables: &Tables,
@@ -61,27 +65,41 @@ impl ColumnMixture {
         let (family, span) = (model.columns().family(d), model.columns().span(d));
         let etas: Vec<Vec<f64>> =
             (0..responsibilities.ncols()).map(|h| span.clone().map(|k| tables.eta[[h, k]]).collect()).collect();
+        let rounded = needs_integrals(family.support().measure, model.columns().resolution(d));
+        let mut t = vec![0.0; span.len()];
         for (n, mut row) in responsibilities.outer_iter_mut().enumerate() {
             let y = rows.seen[[n, d]];
             if y.is_nan() {
                 continue;
             }
-            let logs: Vec<f64> =
-                row.iter().zip(&etas).map(|(r, eta)| r.max(SMALLEST).ln() - family.log_density(y, eta)).collect();
+            // a rounded value has the statistics of its interval, in the posteriors too
+            let cell = model.columns().resolution(d).cell(y).filter(|_| rounded);
+            let known = cell.map(|cell| mean_statistics(&**family, y, cell, &mut t));
+            let log = |(h, eta): (usize, &Vec<f64>)| match known {
+                Some(_) => eta.iter().zip(&t).map(|(eta, t)| eta * t).sum::<f64>() - tables.a[[h, d]],
+                None => family.log_density(y, eta),
+            };
+            let densities = etas.iter().enumerate().map(log);
+            let logs: Vec<f64> = row.iter().zip(densities).map(|(r, log)| r.max(SMALLEST).ln() - log).collect();
             normalised(&logs, &mut row);
         }
-        ColumnMixture::new(rows, d, kind, &responsibilities)
+        ColumnMixture::new(rows, d, resolution, &responsibilities)
     }
 
-    fn new(rows: Rows<'_>, d: usize, kind: Kind, responsibilities: &Array2<f64>) -> ColumnMixture {
+    fn new(rows: Rows<'_>, d: usize, resolution: &Resolution, responsibilities: &Array2<f64>) -> ColumnMixture {
         let (seen, full) = (rows.seen.column(d), rows.full.column(d));
         let part = |held_out: bool| {
             let wanted = |n: &usize| !full[*n].is_nan() && seen[*n].is_nan() == held_out;
             let places: Vec<usize> = (0..full.len()).filter(wanted).collect();
             let responsibilities = responsibilities.select(Axis(0), &places);
-            Entries { y: places.iter().map(|n| full[*n]).collect(), responsibilities }
+            Entries::new(places.iter().map(|n| full[*n]).collect(), responsibilities, resolution)
         };
-        ColumnMixture { seen: part(false), held_out: part(true), integer: kind == Kind::Integer }
+        ColumnMixture { seen: part(false), held_out: part(true), resolution: resolution.clone() }
+    }
+
+    /// The entries that training sees, and the held-out ones.
+    pub(super) fn entries(&self) -> (&Entries, &Entries) {
+        (&self.seen, &self.held_out)
     }
 
     /// Whether nothing is known of the other columns.
@@ -94,25 +112,41 @@ impl ColumnMixture {
         let mut seen = self.seen.clone();
         let fixed = search(candidate, std::slice::from_ref(&seen), None);
         let mut family = candidate.family(&fixed).ok()?;
-        let mut etas = m_step(&family, &seen)?;
+        let cells = |family: &SharedFamily| {
+            let rounded = needs_integrals(family.support().measure, &self.resolution);
+            rounded.then(|| Cells::new(&self.seen, &**family))
+        };
+        let mut known = cells(&family);
+        let mut etas = m_step(&family, &seen.sums(&*family), seen.y.len())?;
         let mut bound = f64::NEG_INFINITY;
         for step in 0..STEPS {
-            bound = self.e_step(&family, &etas, &mut seen);
+            let sums = match &mut known {
+                Some(cells) => cells.e_step(&*family, &etas, &self.seen, &mut seen),
+                None => {
+                    bound = self.e_step(&family, &etas, &mut seen);
+                    None
+                }
+            };
+            let mut sums = sums;
             if candidate.searched() > 0 && step == STEPS / 2 {
                 family = candidate.family(&search(candidate, std::slice::from_ref(&seen), Some(&fixed))).ok()?;
+                known = cells(&family);
+                sums = None;
             }
-            etas = m_step(&family, &seen)?;
+            etas = m_step(&family, &sums.unwrap_or_else(|| seen.grouped().sums(&*family)), seen.y.len())?;
+        }
+        if let Some(cells) = &known {
+            bound = cells.log_likelihood(&*family, &etas, &self.seen);
         }
         let parameters = etas.len() * family.l() + candidate.taken_from_data();
         let penalty = 0.5 * parameters as f64 * (self.seen.y.len().max(1) as f64).ln();
-        let integrated = self.integer && family.support().measure == Measure::Lebesgue;
-        let scores = self.scores(&family, etas);
-        Some(ColumnScore { family, scores, bic: (!integrated).then_some(bound - penalty), parameters })
+        let scores = self.scores(&family, etas.clone());
+        Some(ColumnScore { family, scores, etas, bic: bound - penalty, parameters })
     }
 
     /// The responsibilities for the entries that training sees under `etas`; returns their log-likelihood.
     fn e_step(&self, family: &SharedFamily, etas: &[Vec<f64>], seen: &mut Entries) -> f64 {
-        let mut predictor = Predictor::of_column(family, etas.to_vec(), false);
+        let mut predictor = Predictor::of_column(family, etas.to_vec(), &Resolution::Continuous);
         let entries = self.seen.y.iter().zip(self.seen.responsibilities.outer_iter());
         cancel::check();
         let mut bound = 0.0;
@@ -124,17 +158,17 @@ impl ColumnMixture {
 
     /// The scores of the held-out entries.
     fn scores(&self, family: &SharedFamily, etas: Vec<Vec<f64>>) -> Scores {
-        let mut predictor = Predictor::of_column(family, etas, self.integer);
+        let mut predictor = Predictor::of_column(family, etas, &self.resolution);
         let entries = self.held_out.y.iter().zip(self.held_out.responsibilities.outer_iter());
         Scores::of_entries(entries.map(|(y, weights)| predictor.score(weights, *y)).collect())
     }
 }
 
 /// Natural parameters for each cause, or nothing if the family cannot be computed with these values.
-fn m_step(family: &SharedFamily, seen: &Entries) -> Option<Vec<Vec<f64>>> {
+fn m_step(family: &SharedFamily, sums: &EntrySums, count: usize) -> Option<Vec<Vec<f64>>> {
     let l = family.l();
-    let EntrySums { weights, t, .. } = seen.sums(&**family);
-    let count = seen.y.len().max(1) as f64;
+    let EntrySums { weights, t, .. } = sums;
+    let count = count.max(1) as f64;
     let average: Vec<f64> = (0..l).map(|l| t.iter().map(|t| t[l]).sum::<f64>() / count).collect();
     weights
         .iter()

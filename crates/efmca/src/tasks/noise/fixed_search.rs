@@ -1,12 +1,16 @@
 //! The search for fixed parameters that are not given: by the likelihood, one at a time.
 
+use std::borrow::Cow;
+
+use ndarray::ArrayView1;
 use rayon::prelude::*;
 
 use super::candidates::{Candidate, SearchRange, rounded};
 use super::peak::{Bracket, peak};
 use crate::cancel;
 use crate::family::Family;
-use crate::tasks::held_out::Entries;
+use crate::family::cell::mean_statistics;
+use crate::tasks::held_out::{Entries, needs_integrals};
 
 /// Counts below this have $\log h$ computed once in a sum.
 const KNOWN: usize = 256;
@@ -20,25 +24,48 @@ pub(super) struct EntrySums {
     pub(super) t: Vec<Vec<f64>>,
 }
 
+impl EntrySums {
+    /// No values yet.
+    pub(super) fn empty(causes: usize, l: usize) -> EntrySums {
+        EntrySums { log_h: 0.0, weights: vec![0.0; causes], t: vec![vec![0.0; l]; causes] }
+    }
+
+    /// Adds statistics to one cause.
+    pub(super) fn add_to(&mut self, h: usize, r: f64, t: &[f64]) {
+        self.weights[h] += r;
+        self.t[h].iter_mut().zip(t).for_each(|(sum, t)| *sum += r * t);
+    }
+
+    /// Adds a value with its statistics to the causes that own it.
+    fn add(&mut self, responsibilities: ArrayView1<'_, f64>, t: &[f64]) {
+        responsibilities.iter().enumerate().for_each(|(h, r)| self.add_to(h, *r, t));
+    }
+}
+
 impl Entries {
     /// The sums of the M-step with the statistics of `family`.
     pub(super) fn sums(&self, family: &dyn Family) -> EntrySums {
         let (l, causes) = (family.l(), self.responsibilities.ncols());
-        let mut sums = EntrySums { log_h: 0.0, weights: vec![0.0; causes], t: vec![vec![0.0; l]; causes] };
+        let mut sums = EntrySums::empty(causes, l);
         let mut t = vec![0.0; l];
         // counts repeat, and the logarithm of a factorial takes longer than all the rest
         let mut known: Vec<Option<f64>> = vec![None; KNOWN];
-        for (y, responsibilities) in self.y.iter().zip(self.responsibilities.outer_iter()) {
-            let place = (y.fract() == 0.0).then_some(*y as usize).filter(|place| *y >= 0.0 && *place < KNOWN);
-            sums.log_h += match place {
-                Some(place) => *known[place].get_or_insert_with(|| family.log_h(*y)),
-                None => family.log_h(*y),
-            };
-            family.t(*y, &mut t);
-            for ((r, weight), sum) in responsibilities.iter().zip(&mut sums.weights).zip(&mut sums.t) {
-                *weight += r;
-                sum.iter_mut().zip(&t).for_each(|(sum, t)| *sum += r * t);
+        let rounded = needs_integrals(family.support().measure, &self.resolution);
+        for (index, (y, responsibilities)) in self.y.iter().zip(self.responsibilities.outer_iter()).enumerate() {
+            let count = self.counts.get(index).copied().unwrap_or(1.0);
+            if let Some(cell) = self.resolution.cell(*y).filter(|_| rounded) {
+                sums.log_h += count * mean_statistics(family, *y, cell, &mut t);
+                sums.add(responsibilities, &t);
+                continue;
             }
+            let place = (y.fract() == 0.0).then_some(*y as usize).filter(|place| *y >= 0.0 && *place < KNOWN);
+            sums.log_h += count
+                * match place {
+                    Some(place) => *known[place].get_or_insert_with(|| family.log_h(*y)),
+                    None => family.log_h(*y),
+                };
+            family.t(*y, &mut t);
+            sums.add(responsibilities, &t);
         }
         sums
     }
@@ -71,6 +98,7 @@ const MOST_INTEGER_STEPS: usize = 20;
 /// The values of the candidate's searched parameters at which `columns` are most likely, given the responsibilities; near values
 /// that were found before, if there are any.
 pub(super) fn search(candidate: &Candidate, columns: &[Entries], before: Option<&[f64]>) -> Vec<f64> {
+    let columns: Vec<Cow<'_, Entries>> = columns.iter().map(Entries::grouped).collect();
     let mut found = before.map_or_else(|| candidate.middle(), <[f64]>::to_vec);
     let rounds = match (found.len(), before) {
         (0 | 1, _) => 1,
@@ -125,6 +153,7 @@ mod tests {
     use super::*;
     use crate::error::Result;
     use crate::family::{family, from_conventional};
+    use crate::model::Resolution;
     use crate::tasks::noise::candidates::Values;
     use rand::SeedableRng;
 
@@ -142,7 +171,7 @@ mod tests {
             let y: Vec<f64> = (0..20_000).map(|_| source.sample(&eta, &mut rng)).collect();
             let values = Values::of(y.iter().copied()).unwrap_or_else(|| unreachable!("there are values"));
             let candidate = Candidate::parse(spec, &values)?;
-            let found = search(&candidate, &[Entries::of_one(y)], None)[0];
+            let found = search(&candidate, &[Entries::of_one(y, &Resolution::Continuous)], None)[0];
             let truth: f64 = made.split('=').nth(1).and_then(|text| text.parse().ok()).unwrap_or(f64::NAN);
             assert!((found / truth - 1.0).abs() < tolerance, "{made}: {found}");
         }

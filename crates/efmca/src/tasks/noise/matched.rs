@@ -29,9 +29,10 @@ impl Trainer<'_, '_> {
             let posteriors = Posteriors { responsibilities: &responsibilities, tables: &tables };
             for (trial, sum) in trials.iter().zip(&mut found) {
                 let em = self.comparison.em(self.causes, seen).family(&trial.best.family).iterations(0);
+                let em = em.resolutions(&self.learned);
                 let em = em.seed(self.comparison.seed).init(Init::Posteriors(Box::new(fit.model.clone())));
                 let model = em.run(seen)?.model;
-                let scores = self.split.scores_given(&model, posteriors, |_| self.integer).scaled(share);
+                let scores = self.split.scores_given(&model, posteriors, |_| self.resolution).scaled(share);
                 *sum = Some(match sum.take() {
                     Some(before) => before.plus(&scores),
                     None => scores,

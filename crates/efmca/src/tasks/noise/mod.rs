@@ -4,8 +4,8 @@
 //! part of the entries is held out, and families are compared by the probability that the trained model gives to each
 //! held-out entry, $\log\sum_{\vec s}q(\vec s)p(y_d | \vec s)$, where $q$ is the posterior of the entries of the same row that
 //! training sees (for pixels the average over the patches that they are in). It needs no count of parameters, is the same for
-//! exact and for truncated posteriors, and for integers a density can be integrated over
-//! $\lbrack y-\frac12, y+\frac12\rbrack $, which makes it a probability too. Families that it cannot tell apart are ordered by
+//! exact and for truncated posteriors, and for rounded values a density can be integrated over the interval that a value stands
+//! for, which makes it a probability too. Families that it cannot tell apart are ordered by
 //! the Bayesian information criterion.
 //!
 //! | file | subject |
@@ -14,7 +14,8 @@
 //! | `candidates` | families that can have produced the data |
 //! | `trials` | trainings, shared until the better family wins and not the luckier one |
 //! | `matched` | ties compared with the same posteriors |
-//! | `table`, `slot`, `column` | [`TableNoise`]: a family for each column |
+//! | `table`, `slot`, `column`, `rounded` | [`TableNoise`]: a family for each column, and EM with rounded values |
+//! | `verdict` | whether the best family fits |
 //! | `fixed_search`, `peak` | fixed parameters that are not given |
 //! | `image` | [`ImageNoise`]: the noise of an image in a few seconds, to clean it |
 //! | `with_causes` | the search for families with as many causes as the data say |
@@ -26,10 +27,12 @@ mod image;
 mod matched;
 mod peak;
 mod ranking;
+mod rounded;
 mod settings;
 mod slot;
 mod table;
 mod trials;
+mod verdict;
 mod with_causes;
 
 pub use super::held_out::{Difference, Source};
@@ -41,4 +44,5 @@ pub use settings::NoiseType;
 pub(crate) use settings::check_family;
 pub(crate) use slot::check_column;
 pub use table::{ColumnFamily, ColumnTrial, TableFamilies, TableNoise};
-pub(crate) use table::{check_columns, for_labels};
+pub(crate) use table::{check_columns, for_labels, last};
+pub use verdict::{Shape, TableVerdict, Verdict};

@@ -1,9 +1,9 @@
 //! The result of comparing families.
 
-use super::candidates::{Kind, Refusal};
+use super::candidates::{Kind, Refusal, Values, described};
 use super::trials::{Trial, leading};
 use crate::family::SharedFamily;
-use crate::model::Model;
+use crate::model::{Model, Resolution};
 use crate::tasks::held_out::{Difference, Scores, Split, ties};
 use crate::tasks::select::CauseChoice;
 
@@ -31,7 +31,7 @@ pub struct Ranked {
     /// The bound for a row of the entries that training saw.
     pub bound: f64,
     /// The Bayesian information criterion for a row, as a log-likelihood: larger is better. `None` if its density was
-    /// integrated around integers, because the bound is then no probability.
+    /// integrated in scores only, as for images, because the bound is then no probability.
     pub bic: Option<f64>,
     /// Learned parameters, and fixed ones that come from the data.
     pub parameters: usize,
@@ -49,6 +49,8 @@ pub struct Ranking {
     pub refused: Vec<Refusal>,
     /// The kind of the values.
     pub kind: Kind,
+    /// How finely they were written down.
+    pub resolution: Resolution,
     /// Held-out entries.
     pub entries: usize,
     /// The number of causes.
@@ -63,10 +65,11 @@ impl Ranking {
     pub(super) fn new(
         trials: &[Trial],
         refused: Vec<Refusal>,
-        kind: Kind,
+        values: &Values,
         split: &Split<'_>,
         causes: usize,
     ) -> Ranking {
+        let kind = values.kind;
         let best = &trials[leading(trials).unwrap_or(0)];
         // Patches are many beside the pixels of an image, so that causes explain noise, too, and the bound is highest for families
         // that suit what is left. No cause explains held-out pixels.
@@ -77,7 +80,7 @@ impl Ranking {
         let order = if by_bic { ties::order_by_bic(&standings) } else { ties::order_by_held_out(&standings) };
         let mut described: Vec<Option<Ranked>> = described.into_iter().map(Some).collect();
         let ranked = order.iter().filter_map(|place| described[*place].take()).collect();
-        Ranking { ranked, refused, kind, entries: best.best.scores.entries, causes, choice: None, by_bic }
+        Ranking { ranked, refused, kind, resolution: values.resolution.clone(), entries: best.best.scores.entries, causes, choice: None, by_bic }
     }
 
     /// The families that tie with the one that predicts best, in the order of the ranking.
@@ -93,6 +96,12 @@ impl Ranking {
         };
         let Some(first) = self.ranked.first().and_then(of) else { return };
         self.ranked.iter_mut().for_each(|one| one.matched = of(one).map(|scores| first.lead(scores)));
+    }
+
+    /// The values in words: their kind and their resolution.
+    #[must_use]
+    pub fn values(&self) -> String {
+        described(self.kind, &self.resolution)
     }
 
     /// The first of the ranking.

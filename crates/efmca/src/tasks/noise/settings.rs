@@ -9,6 +9,7 @@ use super::with_causes::with_causes;
 use crate::em::{Observer, unobserved};
 use crate::error::{Error, Result};
 use crate::family::{FamilySpec, SharedFamily, registry};
+use crate::model::Resolution;
 use crate::tasks::causes::Causes;
 use crate::tasks::held_out::{Comparison, Source};
 
@@ -38,6 +39,8 @@ pub struct NoiseType {
     families: Option<Vec<FamilySpec>>,
     comparison: Comparison,
     same_posteriors: bool,
+    #[serde(default)]
+    resolution: Option<Resolution>,
 }
 
 impl Default for NoiseType {
@@ -50,7 +53,13 @@ impl NoiseType {
     /// The usual settings: all families that the values allow, with a number of causes that suits the size of the data.
     #[must_use]
     pub fn new() -> NoiseType {
-        NoiseType { causes: Causes::Suitable, families: None, comparison: Comparison::new(3), same_posteriors: false }
+        NoiseType {
+            causes: Causes::Suitable,
+            families: None,
+            comparison: Comparison::new(3),
+            same_posteriors: false,
+            resolution: None,
+        }
     }
 
     /// The number of causes (default: [`Causes::Suitable`]). With [`Causes::Auto`] families are ranked with a suitable number
@@ -58,6 +67,13 @@ impl NoiseType {
     #[must_use]
     pub fn causes(mut self, causes: impl Into<Causes>) -> NoiseType {
         self.causes = causes.into();
+        self
+    }
+
+    /// How finely all values of a table were written down (default: found by [`Resolution::of`]).
+    #[must_use]
+    pub fn resolution(mut self, resolution: Resolution) -> NoiseType {
+        self.resolution = Some(resolution);
         self
     }
 
@@ -138,8 +154,12 @@ impl NoiseType {
         if values.constant() {
             return Err(Error::setting("data", values.summary.min, "all values are equal, so that there is no noise"));
         }
+        let values = match &self.resolution {
+            Some(given) => values.with_resolution(given.clone()),
+            None => values,
+        };
         let rank = |causes: usize, observer: &mut Observer<'_>| self.rank(causes, source, &values, observer);
-        let best = |ranking: &Ranking| vec![ranking.best().family.clone()];
+        let best = |ranking: &Ranking| (vec![ranking.best().family.clone()], vec![values.resolution.clone()]);
         let (ranking, choice) = with_causes(self.causes, source, &self.comparison, observer, rank, best)?;
         Ok(Ranking { choice, ..ranking })
     }
@@ -152,6 +172,14 @@ impl NoiseType {
         values: &Values,
         observer: &mut Observer<'_>,
     ) -> Result<Ranking> {
+        let table = matches!(source, Source::Table(_));
+        // pixels that are whole numbers are scored as such, and nothing else is assumed of them
+        let scored = match table || values.kind == Kind::Integer {
+            true if table => values.resolution.clone(),
+            true => Resolution::WHOLE,
+            false => Resolution::Continuous,
+        };
+        let values = &values.clone().with_resolution(if table { scored.clone() } else { Resolution::Continuous });
         let (mut candidates, mut refused) = self.candidates(values)?;
         if candidates.is_empty() {
             return Err(no_family("none possible", &refused));
@@ -160,8 +188,8 @@ impl NoiseType {
         // searched: like the Gaussian of the paper's warm start
         candidates.sort_by_key(|candidate| (candidate.searched(), candidate.fixes_its_spread()));
         let split = self.comparison.split(source)?;
-        let integer = values.kind == Kind::Integer;
-        let trainer = Trainer { causes, comparison: &self.comparison, split: &split, integer };
+        let learned = if table { vec![scored.clone(); split.seen.d()] } else { Vec::new() };
+        let trainer = Trainer { causes, comparison: &self.comparison, split: &split, resolution: &scored, learned };
         let mut trials = Trials::new(&trainer, candidates.len(), observer);
         let mut flow = trials.first_look(candidates, &mut refused);
         if trials.found.is_empty() {
@@ -174,7 +202,7 @@ impl NoiseType {
         if flow.is_continue() {
             flow = trials.try_again();
         }
-        let mut ranking = Ranking::new(&trials.found, refused, values.kind, &split, causes);
+        let mut ranking = Ranking::new(&trials.found, refused, values, &split, causes);
         if self.same_posteriors && flow.is_continue() {
             let named =
                 |one: &SharedFamily| trials.found.iter().position(|trial| trial.best.family.spec() == one.spec());

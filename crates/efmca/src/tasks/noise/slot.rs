@@ -9,37 +9,57 @@ use super::candidates::{Candidate, Kind, Refusal, Values, candidates, for_one_va
 use super::column::{ColumnMixture, ColumnScore, Rows};
 use super::table::{ColumnFamily, ColumnTrial};
 use crate::error::{Error, Result};
-use crate::family::{FamilySpec, SharedFamily, check};
+use crate::family::cell::reaches;
+use crate::family::{FamilySpec, Measure, SharedFamily, check};
+use crate::model::Resolution;
 use crate::tasks::held_out::ties;
 
 /// Threads for each of the columns that are worked on at a time; the candidates of a column are spread over them.
 const THREADS: usize = 4;
+/// Nats by which families that are not meant first are held back in ties.
+const PREFERENCE: f64 = 3.0;
 /// Candidates of a column that later sweeps look at again.
 const KEPT: usize = 5;
 
 /// A column and the families that it can have.
 pub(super) struct Slot {
     fixed: bool,
-    pub(super) kind: Kind,
+    kind: Kind,
+    pub(super) resolution: Resolution,
+    /// The number of codes, if they are few.
+    few_codes: Option<usize>,
+    /// Whether there are zeros.
+    zeros: bool,
     candidates: Vec<Candidate>,
     refused: Vec<Refusal>,
     trials: Vec<ColumnTrial>,
+    /// The best family of the column by itself.
+    alone: Option<ColumnScore>,
     /// The best family so far.
     pub(super) family: SharedFamily,
 }
 
 impl Slot {
-    /// Column `d`, with the family that was given for it.
-    pub(super) fn new(rows: Rows<'_>, d: usize, fixed: Option<&FamilySpec>) -> Result<Slot> {
+    /// Column `d`, with the family and the resolution that were given for it.
+    pub(super) fn new(
+        rows: Rows<'_>,
+        d: usize,
+        fixed: Option<&FamilySpec>,
+        resolution: Option<&Resolution>,
+    ) -> Result<Slot> {
         let column = rows.full.column(d);
         let values = Values::of(column.iter().copied()).ok_or(Error::EmptyColumn { column: d })?;
+        let values = match resolution {
+            Some(resolution) => values.with_resolution(resolution.clone()),
+            None => values,
+        };
         if rows.seen.column(d).iter().all(|value| value.is_nan()) {
             return Err(Error::EmptyColumn { column: d });
         }
         let (found, refused) = match (fixed, for_one_value(&values)) {
             (Some(spec), _) => {
                 let candidate = Candidate::of(spec, &values)?;
-                check_column(&candidate.family(&candidate.middle())?, spec, column, d)?;
+                check_column(&candidate.family(&candidate.middle())?, spec, column, d, &values.resolution)?;
                 (vec![candidate], Vec::new())
             }
             (None, Some(candidate)) => (vec![candidate], candidates(&values).1),
@@ -47,16 +67,36 @@ impl Slot {
         };
         let first = found.first().ok_or_else(|| Error::Column {
             column: d,
-            problem: format!("no family has values like its {}", values.kind.words()),
+            problem: format!("no family has values like its {}", values.words()),
         })?;
         let family = first.family(&first.middle())?;
-        let (fixed, kind) = (fixed.is_some(), values.kind);
-        Ok(Slot { fixed, kind, candidates: found, refused, trials: Vec::new(), family })
+        let (fixed, kind, few_codes) = (fixed.is_some(), values.kind, values.few_codes());
+        let (zeros, resolution) = (column.iter().any(|value| *value == 0.0), values.resolution);
+        Ok(Slot { fixed, kind, resolution, few_codes, zeros, candidates: found, refused, trials: Vec::new(), alone: None, family })
     }
 
+    /// The column as a result, still without verdicts.
     pub(super) fn finish(self) -> ColumnFamily {
         let trials = if self.fixed { Vec::new() } else { self.trials };
-        ColumnFamily { family: self.family, fixed: self.fixed, kind: self.kind, trials, refused: self.refused }
+        ColumnFamily {
+            family: self.family,
+            fixed: self.fixed,
+            kind: self.kind,
+            resolution: self.resolution,
+            few_codes: self.few_codes,
+            trials,
+            refused: self.refused,
+            verdict: None,
+            alone: None,
+        }
+    }
+
+    /// Nats that a family is ahead before anything is measured. A rounded measurement and a count, or ordered codes, can have nearly
+    /// the same probabilities; then the rounded measurement is meant, unless there are zeros, which counts have.
+    fn preference(&self, family: &SharedFamily) -> f64 {
+        let (counting, whole) = (family.support().measure == Measure::Counting, self.kind == Kind::Integer);
+        let held_back = if counting { same_name(family, "ordinal") || !self.zeros } else { self.zeros };
+        if held_back && (whole || counting) { -PREFERENCE } else { 0.0 }
     }
 
     /// Tries all candidates and takes the best by the rule for ties.
@@ -75,7 +115,7 @@ impl Slot {
         let standing = |(trial, (_, one)): (&ColumnTrial, &(&Candidate, ColumnScore))| ties::Standing {
             tied: trial.tied,
             held_out: trial.held_out,
-            bic: one.bic,
+            bic: Some(one.bic + self.preference(&one.family)),
             parameters: one.parameters,
             luck: 0.0,
         };
@@ -85,6 +125,22 @@ impl Slot {
         let kept = if column.is_by_itself() { order.len() } else { KEPT };
         let candidates = order.iter().take(kept).map(|place| scored[*place].0.clone()).collect();
         let again: Vec<ColumnTrial> = order.iter().map(|place| trials[*place].clone()).collect();
+        // causes that say nothing about a column are a detour to its family
+        let (best, predicts_best) = (&scored[order[0]].1, &scored[0].1);
+        let alone = self.alone.as_ref().filter(|alone| {
+            let behind = predicts_best.scores.lead(&alone.scores);
+            !column.is_by_itself()
+                && alone.bic >= best.bic
+                && ties::FAMILIES.ties(behind, alone.scores.entries, 0.0)
+        });
+        if let Some(alone) = alone {
+            self.family = alone.family.clone();
+            self.candidates = candidates;
+            return;
+        }
+        if column.is_by_itself() {
+            self.alone = Some(best.clone());
+        }
         self.family = again[0].family.clone();
         self.candidates = candidates;
         // families that only the first sweep looked at stay in the list
@@ -127,8 +183,11 @@ pub(crate) fn check_column(
     given: &FamilySpec,
     column: ArrayView1<'_, f64>,
     d: usize,
+    resolution: &Resolution,
 ) -> Result<()> {
-    for (row, value) in column.iter().enumerate().filter(|(_, value)| !value.is_nan()) {
+    let support = family.support();
+    let wrong = |value: &f64| !value.is_nan() && !reaches(&support, *value, resolution.cell(*value));
+    for (row, value) in column.iter().enumerate().filter(|(_, value)| wrong(value)) {
         check(&**family, *value, row, d).map_err(|error| match error {
             Error::OutsideSupport { row, column, value, support, .. } => {
                 Error::OutsideSupport { row, column, value, family: given.spec(), support }

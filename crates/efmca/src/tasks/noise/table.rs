@@ -8,17 +8,19 @@
 use std::ops::ControlFlow;
 
 use ndarray::ArrayView2;
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::candidates::{Kind, Refusal};
+use super::candidates::{Kind, Refusal, described};
 use super::column::{ColumnMixture, Rows};
 use super::settings::check_family;
 use super::slot::{Slot, same_name, sweep};
+use super::verdict::{TableVerdict, Verdict, verdicts};
 use super::with_causes::with_causes;
 use crate::em::{Fit, Init, Observer, Progress, unobserved};
 use crate::error::{Error, Result};
-use crate::family::{FamilySpec, SharedFamily};
-use crate::model::{Data, Model, Tables};
+use crate::family::{FamilySpec, Measure, SharedFamily};
+use crate::model::{Data, Model, Resolution, Tables};
 use crate::tasks::causes::Causes;
 use crate::tasks::held_out::{Comparison, Difference, Responsibilities, Source, rows_of};
 use crate::tasks::select::CauseChoice;
@@ -50,6 +52,8 @@ pub struct TableNoise {
     causes: Causes,
     fixed: Vec<(usize, FamilySpec)>,
     comparison: Comparison,
+    #[serde(default)]
+    resolutions: Vec<(usize, Resolution)>,
 }
 
 /// A family that was tried in a column.
@@ -74,10 +78,41 @@ pub struct ColumnFamily {
     pub fixed: bool,
     /// The kind of its values.
     pub kind: Kind,
+    /// How finely its values were written down, found or given.
+    pub resolution: Resolution,
+    /// The number of different values, if they are so few that they may be codes (3 to 10).
+    pub few_codes: Option<usize>,
     /// All families that were tried, the best first; empty if it was given.
     pub trials: Vec<ColumnTrial>,
     /// Families that cannot have produced the column.
     pub refused: Vec<Refusal>,
+    /// Whether the family fits, given all other columns: what the complete model predicts for held-out entries; the same as `alone`
+    /// if there are no others. `None` if there are too few entries.
+    pub verdict: Option<Verdict>,
+    /// Whether any family fits the column by itself, without causes: the best one does, or none.
+    pub alone: Option<Verdict>,
+}
+
+impl ColumnFamily {
+    /// The values in words: their kind and their resolution.
+    #[must_use]
+    pub fn values(&self) -> String {
+        described(self.kind, &self.resolution)
+    }
+
+    /// A word of warning, if there is one to say.
+    #[must_use]
+    pub fn remark(&self) -> Option<String> {
+        let codes = self.few_codes?;
+        let density = self.family.support().measure != Measure::Counting;
+        density.then(|| {
+            format!(
+                "there are {codes} different values only, which look like codes; {} is a density that was integrated around \
+                 them. Take `ordinal` (ordered codes) or `categorical` if that is what they are.",
+                self.family.spec()
+            )
+        })
+    }
 }
 
 /// The families of a table and the model with them.
@@ -93,6 +128,8 @@ pub struct TableFamilies {
     pub sweeps: usize,
     /// How the number of causes was chosen, if it was ([`Causes::Auto`]).
     pub choice: Option<CauseChoice>,
+    /// Whether the model fits the table: the columns' verdicts together. `None` if no column has one.
+    pub verdict: Option<TableVerdict>,
 }
 
 impl TableFamilies {
@@ -100,6 +137,12 @@ impl TableFamilies {
     #[must_use]
     pub fn families(&self) -> Vec<SharedFamily> {
         self.columns.iter().map(|column| column.family.clone()).collect()
+    }
+
+    /// The resolution of each column.
+    #[must_use]
+    pub fn resolutions(&self) -> Vec<Resolution> {
+        self.columns.iter().map(|column| column.resolution.clone()).collect()
     }
 }
 
@@ -118,7 +161,7 @@ impl TableNoise {
     /// The usual settings: a family for each column, with a number of causes that suits the size of the table.
     #[must_use]
     pub fn new() -> TableNoise {
-        TableNoise { causes: Causes::Suitable, fixed: Vec::new(), comparison: Comparison::new(1) }
+        TableNoise { causes: Causes::Suitable, fixed: Vec::new(), comparison: Comparison::new(1), resolutions: Vec::new() }
     }
 
     /// The number of causes (default: [`Causes::Suitable`]). With [`Causes::Auto`] families are found with a suitable number first;
@@ -141,6 +184,13 @@ impl TableNoise {
     #[must_use]
     pub fn labels(self, d: usize, count: usize) -> TableNoise {
         self.fix(d, for_labels(count))
+    }
+
+    /// How finely the values of column `d`, counted from zero, were written down (default: found by [`Resolution::of`]).
+    #[must_use]
+    pub fn resolution(mut self, d: usize, resolution: Resolution) -> TableNoise {
+        self.resolutions.push((d, resolution));
+        self
     }
 
     /// EM iterations of each training, at the most (default: 60).
@@ -196,10 +246,11 @@ impl TableNoise {
             return Err(Error::EmptyData { rows: table.nrows(), columns: table.ncols() });
         }
         check_columns(&self.fixed, table.ncols())?;
+        check_columns(&self.resolutions, table.ncols())?;
         let source = Source::Table(table);
         let find = |causes: usize, observer: &mut Observer<'_>| self.find(causes, table, observer);
-        let (found, choice) =
-            with_causes(self.causes, source, &self.comparison, observer, find, TableFamilies::families)?;
+        let known = |found: &TableFamilies| (found.families(), found.resolutions());
+        let (found, choice) = with_causes(self.causes, source, &self.comparison, observer, find, known)?;
         Ok(TableFamilies { choice, ..found })
     }
 
@@ -209,24 +260,30 @@ impl TableNoise {
         let seen = rows_of(&*split.seen);
         let rows = Rows { seen: &seen, full: table };
         let mut slots: Vec<Slot> =
-            (0..table.ncols()).map(|d| Slot::new(rows, d, self.fixed_family(d))).collect::<Result<_>>()?;
+            (0..table.ncols()).map(|d| Slot::new(rows, d, last(&self.fixed, d), last(&self.resolutions, d))).collect::<Result<_>>()?;
         let total = (SWEEPS + 1) * (slots.len() + 1) + 1;
         let mut steps = Steps { watch: Watch::new(observer), done: 0, total };
         // by itself, before there is a model
-        let by_itself = |d: usize, slot: &Slot| ColumnMixture::by_itself(rows, d, slot.kind);
+        let by_itself = |d: usize, slot: &Slot| ColumnMixture::by_itself(rows, d, &slot.resolution);
         if sweep(&mut slots, &mut |stage, columns| steps.tell(stage, columns), by_itself) < slots.len() {
             return Err(Error::Stopped { what: "every column had a family".into() });
         }
+        let alone: Vec<Option<Verdict>> = slots
+            .par_iter()
+            .enumerate()
+            .map(|(d, slot)| ColumnMixture::by_itself(rows, d, &slot.resolution).verdict(&slot.family, self.comparison.seed))
+            .collect();
         let mut model = self.train(causes, &slots, &*split.seen, None, &mut steps)?.model;
         steps.tell_of_training("families of single columns");
         let mut sweeps = 0;
-        while sweeps < SWEEPS && !steps.watch.stopped() {
+        // without other columns nothing tells whose cause a row is: the column by itself has been looked at
+        while sweeps < SWEEPS && slots.len() > 1 && !steps.watch.stopped() {
             sweeps += 1;
             let (responsibilities, tables) = (Responsibilities::new(&model, &*split.seen)?, Tables::new(&model));
             let before: Vec<String> = slots.iter().map(|slot| slot.family.spec()).collect();
             sweep(&mut slots, &mut |stage, columns| steps.tell(stage, columns), |d, slot| {
                 let of_column = responsibilities.of_column(&tables, d);
-                ColumnMixture::given_others(rows, d, slot.kind, of_column, &model, &tables)
+                ColumnMixture::given_others(rows, d, &slot.resolution, of_column, &model, &tables)
             });
             // the last training has the families that were found until then
             if steps.watch.stopped() {
@@ -239,16 +296,18 @@ impl TableNoise {
                 break;
             }
         }
-        // a column of integers has probabilities, one of numbers with fractions densities
-        let held_out = split.scores_of_columns(&model, |d| slots[d].kind == Kind::Integer)?.mean();
+        // a column of rounded values has probabilities, one of numbers with fractions densities
+        let held_out = split.scores_of_columns(&model, |d| &slots[d].resolution)?.mean();
+        let verdicts = match slots.len() {
+            1 => alone.clone(),
+            _ => verdicts(&split, &model, |d| &slots[d].resolution, self.comparison.seed)?,
+        };
         let fit = self.train(causes, &slots, &table, Some(&model), &mut steps)?;
-        let columns = slots.into_iter().map(Slot::finish).collect();
-        Ok(TableFamilies { columns, fit, held_out, sweeps, choice: None })
-    }
-
-    /// The family that was given for column `d`; the last one if there are several.
-    fn fixed_family(&self, d: usize) -> Option<&FamilySpec> {
-        self.fixed.iter().rev().find(|(column, _)| *column == d).map(|(_, family)| family)
+        let verdict = TableVerdict::of(&verdicts);
+        let columns = slots.into_iter().zip(verdicts).zip(alone);
+        let columns =
+            columns.map(|((slot, verdict), alone)| ColumnFamily { verdict, alone, ..slot.finish() }).collect();
+        Ok(TableFamilies { columns, fit, held_out, sweeps, choice: None, verdict })
     }
 
     /// Trains with the families of `slots`, from the posteriors of a model if there is one; one iteration and no more if the
@@ -262,7 +321,9 @@ impl TableNoise {
         steps: &mut Steps<'_, '_>,
     ) -> Result<Fit> {
         let families = slots.iter().map(|slot| &slot.family);
+        let resolutions: Vec<Resolution> = slots.iter().map(|slot| slot.resolution.clone()).collect();
         let mut em = self.comparison.em(causes, data).families(families).seed(self.comparison.seed);
+        em = em.resolutions(&resolutions);
         if let Some(model) = from {
             em = em.init(Init::Posteriors(Box::new(model.clone())));
         }
@@ -275,8 +336,13 @@ impl TableNoise {
     }
 }
 
-/// Whether the columns for which families were given exist.
-pub(crate) fn check_columns(given: &[(usize, FamilySpec)], columns: usize) -> Result<()> {
+/// What was given for column `d`; the last if there is more than one.
+pub(crate) fn last<T>(given: &[(usize, T)], d: usize) -> Option<&T> {
+    given.iter().rev().find(|(column, _)| *column == d).map(|(_, value)| value)
+}
+
+/// Whether the columns for which something was given exist.
+pub(crate) fn check_columns<T>(given: &[(usize, T)], columns: usize) -> Result<()> {
     match given.iter().find(|(d, _)| *d >= columns) {
         Some((d, _)) => Err(Error::Column { column: *d, problem: format!("the table has {columns} columns only") }),
         None => Ok(()),

@@ -11,7 +11,7 @@ use super::fixed_search::search;
 use crate::em::{Fit, Init, Observer, Progress, StopReason};
 use crate::error::Result;
 use crate::family::{Measure, SharedFamily};
-use crate::model::Model;
+use crate::model::{Model, Resolution};
 use crate::tasks::held_out::{Comparison, Scores, Split};
 
 /// The tuned numbers of the trials.
@@ -81,8 +81,10 @@ pub(super) struct Trainer<'a, 'd> {
     pub(super) causes: usize,
     pub(super) comparison: &'a Comparison,
     pub(super) split: &'a Split<'d>,
-    /// Whether all values are integers.
-    pub(super) integer: bool,
+    /// How finely values were written down.
+    pub(super) resolution: &'a Resolution,
+    /// The same for each column, if training is to know it: patches of images are learned from as they are.
+    pub(super) learned: Vec<Resolution>,
 }
 
 /// All trials of a ranking.
@@ -240,13 +242,14 @@ impl Trainer<'_, '_> {
         let (rounds, entries) = (TUNED.search_rounds[at], TUNED.search_entries[at]);
         // a rough value from the complete range, whatever was found before: a wrong value would stay wrong
         let rough = TUNED.search_entries[0];
+        let searched = self.learned.first().cloned().unwrap_or_default();
         let mut fixed = match from {
             _ if candidate.searched() == 0 => Vec::new(),
-            Some(model) => search(candidate, &self.split.entries(model, rough)?, None),
-            None => search(candidate, &self.split.entries_of_one(rough), None),
+            Some(model) => search(candidate, &self.split.entries(model, rough, &searched)?, None),
+            None => search(candidate, &self.split.entries_of_one(rough, &searched), None),
         };
         let seen = &*self.split.seen;
-        let em = |family: &SharedFamily| self.comparison.em(self.causes, seen).family(family);
+        let em = |family: &SharedFamily| self.comparison.em(self.causes, seen).family(family).resolutions(&self.learned);
         let mut family = candidate.family(&fixed)?;
         let mut first = em(&family).iterations(iterations).seed(self.comparison.seed_of(training));
         if let Some(model) = from {
@@ -257,7 +260,7 @@ impl Trainer<'_, '_> {
             if fit.stop == StopReason::Interrupted {
                 return Ok(None);
             }
-            let next = search(candidate, &self.split.entries(&fit.model, entries)?, Some(&fixed));
+            let next = search(candidate, &self.split.entries(&fit.model, entries, &searched)?, Some(&fixed));
             let moved = fixed.iter().zip(&next).map(|(old, new)| (new / old - 1.0).abs()).fold(0.0, f64::max);
             fixed = next;
             family = candidate.family(&fixed)?;
@@ -270,7 +273,7 @@ impl Trainer<'_, '_> {
         if fit.stop == StopReason::Interrupted {
             return Ok(None);
         }
-        let scores = self.split.scores(&fit, self.integer)?;
+        let scores = self.split.scores(&fit, |_| self.resolution)?;
         Ok(Some(TrainedFamily { family, fit, scores }))
     }
 }
@@ -290,9 +293,10 @@ impl Trial {
         }
     }
 
-    /// Whether its density was integrated around integers.
+    /// Whether its density was integrated in scores but not in training.
     pub(super) fn integrated(&self, kind: Kind) -> bool {
-        kind == Kind::Integer && self.best.family.support().measure != Measure::Counting
+        let rounded = !self.best.fit.model.columns().resolutions().is_empty();
+        kind == Kind::Integer && !rounded && self.best.family.support().measure != Measure::Counting
     }
 }
 

@@ -7,13 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use super::noise::Noise;
 use crate::family::{Family, Member};
+use crate::tasks::uniformity::Uniformity;
 
 /// Values that each pixel is compared with.
 const DRAWS: usize = 63;
 /// Pixels that are looked at, evenly spread over those that may be.
 const MOST_PIXELS: usize = 20_000;
-/// Bars of the histogram.
-const BARS: usize = 20;
 
 /// Randomised quantile residuals (Dunn and Smyth, 1996): the probability that the family gives to values below that of a
 /// pixel, with a random part for values that can be equal. They are uniform on $\lbrack 0, 1\rbrack$ for noise of the
@@ -66,35 +65,11 @@ impl Quantiles {
             let rank = below + random.random_range(0..=equal);
             places.push((rank as f64 + random.random::<f64>()) / (DRAWS + 1) as f64);
         }
-        Self::of(places)
+        Self::of(&places)
     }
 
-    fn of(mut places: Vec<f64>) -> Option<Quantiles> {
-        if places.is_empty() {
-            return None;
-        }
-        places.sort_by(f64::total_cmp);
-        let count = places.len() as f64;
-        let mut histogram = vec![0.0; BARS];
-        let mut distance: f64 = 0.0;
-        for (index, place) in places.iter().enumerate() {
-            histogram[((place * BARS as f64) as usize).min(BARS - 1)] += 1.0 / count;
-            distance = distance.max((index as f64 + 1.0) / count - place).max(place - index as f64 / count);
-        }
+    fn of(places: &[f64]) -> Option<Quantiles> {
+        let Uniformity { histogram, distance } = Uniformity::of(places)?;
         Some(Quantiles { pixels: places.len(), histogram, distance })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn distances_are_those_of_kolmogorov_and_smirnov() {
-        // scipy.stats.kstest([0.1, 0.2, 0.9], "uniform").statistic
-        assert!((Quantiles::of(vec![0.9, 0.1, 0.2]).unwrap().distance - 0.466_666_666_666_666_7).abs() < 1e-12);
-        let even = Quantiles::of((0..2000).map(|i| (f64::from(i) + 0.5) / 2000.0).collect()).unwrap();
-        assert!(even.distance < 0.001 && even.histogram.iter().all(|share| (share - 0.05).abs() < 1e-9));
-        assert!(Quantiles::of(Vec::new()).is_none());
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::em::Fit;
 use crate::family::SharedFamily;
+use crate::model::Resolution;
 use crate::tasks::noise::ColumnFamily;
 use crate::tasks::select::CauseChoice;
 
@@ -14,6 +15,8 @@ pub struct LearnedTable {
     pub families: Vec<SharedFamily>,
     /// How the family of each column was decided.
     pub origins: Vec<FamilyOrigin>,
+    /// How finely the values of each column were written down, found or given.
+    pub resolutions: Vec<Resolution>,
     /// How the number of causes was decided.
     pub causes: CauseOrigin,
     /// Whether the observer ended the work early.

@@ -1,17 +1,19 @@
 //! The steps from a table to a model: families, number of causes, training.
 
-use ndarray::ArrayView2;
+use ndarray::{Array2, ArrayView2};
 
 use super::starts::best_start;
 use super::{CauseOrigin, FamilyOrigin, LearnedTable, TableLearner};
 use crate::em::{Em, Fit, Init, Observer, Progress, TrainingProgress};
 use crate::error::{Error, Result};
 use crate::family::{FamilySpec, SharedFamily};
-use crate::model::{Data, LARGEST_EXACT_H, Model};
+use crate::model::{Data, LARGEST_EXACT_H, Model, Resolution};
 use crate::posterior::Truncation;
 use crate::tasks::causes::{Causes, PER_COLUMN};
 use crate::tasks::held_out::Source;
-use crate::tasks::noise::{Candidate, TableFamilies, TableNoise, Values, check_column, check_columns, for_one_value};
+use crate::tasks::noise::{
+    Candidate, TableFamilies, TableNoise, Values, check_column, check_columns, for_one_value, last,
+};
 use crate::tasks::select::CauseSearch;
 use crate::tasks::watch::Watch;
 
@@ -32,6 +34,8 @@ const BATCHES: usize = 8;
 struct Families {
     all: Vec<SharedFamily>,
     origins: Vec<FamilyOrigin>,
+    /// How finely the values of each column were written down.
+    resolutions: Vec<Resolution>,
     /// The model that came with them, if they were found.
     fit: Option<Fit>,
 }
@@ -63,10 +67,19 @@ pub(super) fn learn_given(
 ) -> Option<Result<LearnedTable>> {
     let Causes::Given(h) = settings.causes else { return None };
     let all = (0..data.d()).map(|d| settings.given(d)?.resolve().ok()).collect::<Option<Vec<SharedFamily>>>()?;
-    if let Err(error) = check_columns(&settings.columns, data.d()) {
+    let known = check_columns(&settings.columns, data.d());
+    if let Err(error) = known.and_then(|()| check_columns(&settings.resolutions, data.d())) {
         return Some(Err(error));
     }
-    let families = Families { all, origins: vec![FamilyOrigin::Given; data.d()], fit: None };
+    // some rows say how finely values were written down; the others are not looked at
+    let step = Source::row_step(data.n(), Source::MOST_ROWS);
+    let rows = data.n().div_ceil(step);
+    let mut sample = Array2::from_elem((rows, data.d()), f64::NAN);
+    for (n, mut row) in sample.outer_iter_mut().enumerate() {
+        row.as_slice_mut().into_iter().for_each(|row| data.read_row(n * step, row));
+    }
+    let resolutions = Resolution::of_columns(sample.view(), &settings.resolutions);
+    let families = Families { all, origins: vec![FamilyOrigin::Given; data.d()], resolutions, fit: None };
     let causes = CauseNumber { h, origin: CauseOrigin::Given };
     Some(settings.learned(data, families, causes, Watch::new(observer)))
 }
@@ -81,14 +94,13 @@ impl TableLearner {
         mut watch: Watch<'_, '_>,
     ) -> Result<LearnedTable> {
         let fit = self.train(data, &families, &causes, &mut watch)?;
-        let Families { all, origins, .. } = families;
-        Ok(LearnedTable { fit, families: all, origins, causes: causes.origin, stopped: watch.stopped() })
+        let Families { all, origins, resolutions, .. } = families;
+        Ok(LearnedTable { fit, families: all, origins, resolutions, causes: causes.origin, stopped: watch.stopped() })
     }
 
     /// The family that was given for column `d`; the last one if there are several.
     fn given(&self, d: usize) -> Option<&FamilySpec> {
-        let own = self.columns.iter().rev().find(|(column, _)| *column == d).map(|(_, family)| family);
-        own.or(self.family.as_ref())
+        last(&self.columns, d).or(self.family.as_ref())
     }
 
     /// Iterations of the trainings before the last one.
@@ -110,6 +122,8 @@ impl TableLearner {
             return Err(Error::EmptyData { rows: table.nrows(), columns: table.ncols() });
         }
         check_columns(&self.columns, table.ncols())?;
+        check_columns(&self.resolutions, table.ncols())?;
+        let resolutions = Resolution::of_columns(table, &self.resolutions);
         // what is known of each column before anything is learned
         let specs: Vec<Option<FamilySpec>> =
             (0..table.ncols()).map(|d| self.given(d).cloned().or_else(|| of_one_value(table, d))).collect();
@@ -120,13 +134,15 @@ impl TableLearner {
         };
         if let Some(all) = complete {
             for (d, (family, spec)) in all.iter().zip(specs.iter().flatten()).enumerate() {
-                check_column(family, spec, table.column(d), d)?;
+                check_column(family, spec, table.column(d), d, &resolutions[d])?;
             }
-            return Ok(Families { all, origins: (0..table.ncols()).map(origin).collect(), fit: None });
+            return Ok(Families { all, origins: (0..table.ncols()).map(origin).collect(), resolutions, fit: None });
         }
         let search = TableNoise::new().causes(self.first_causes(table)).iterations(self.short()).seed(self.seed);
         let given = specs.iter().enumerate().filter_map(|(d, spec)| Some((d, spec.clone()?)));
         let search = given.fold(search, |search, (d, spec)| search.fix(d, spec));
+        let search = (resolutions.iter().cloned().enumerate())
+            .fold(search, |search, (d, resolution)| search.resolution(d, resolution));
         let found = search.run_observed(table, &mut |progress| watch.see(progress))?;
         let all = found.families();
         let TableFamilies { columns, fit, .. } = found;
@@ -134,7 +150,7 @@ impl TableLearner {
             .into_iter()
             .enumerate()
             .map(|(d, column)| if column.fixed { origin(d) } else { FamilyOrigin::Found(Box::new(column)) });
-        Ok(Families { all, origins: origins.collect(), fit: Some(fit) })
+        Ok(Families { all, origins: origins.collect(), resolutions, fit: Some(fit) })
     }
 
     /// The number of causes: given, or the one that predicts held-out entries best with these families.
@@ -156,6 +172,7 @@ impl TableLearner {
             (Causes::Auto, _) => {}
         }
         let search = CauseSearch::with_families(&families.all).iterations(self.short()).seed(self.seed);
+        let search = search.resolutions(&families.resolutions);
         match (search.run_observed(Source::Table(table), &mut |progress| watch.see(progress)), before) {
             (Err(Error::Stopped { .. }), Some(h)) => Ok(stopped(h)),
             (choice, _) => {
@@ -174,6 +191,7 @@ impl TableLearner {
         watch: &mut Watch<'_, '_>,
     ) -> Result<Fit> {
         let mut em = Em::new(causes.h).families(&families.all).iterations(self.iterations).seed(self.seed);
+        em = em.resolutions(&families.resolutions);
         em = em.pseudo_count(self.pseudo_count).tolerance(self.tolerance).superposition(self.superposition);
         let above = |work: usize| {
             causes.h > LARGEST_EXACT_H || data.n().saturating_mul(data.d()) > work.checked_shr(causes.h as u32).unwrap_or(0)

@@ -8,7 +8,7 @@ use super::learning::{learn, learn_given};
 use crate::em::{Observer, unobserved};
 use crate::error::{Error, Result};
 use crate::family::FamilySpec;
-use crate::model::{Data, LARGEST_EXACT_H, Model, Superposition};
+use crate::model::{Data, LARGEST_EXACT_H, Model, Resolution, Superposition};
 use crate::tasks::causes::Causes;
 use crate::tasks::held_out::rows_of;
 use crate::tasks::noise::{check_family, for_labels};
@@ -47,6 +47,8 @@ pub struct TableLearner {
     pub(super) pseudo_count: f64,
     #[serde(default)]
     pub(super) start: Option<Box<Model>>,
+    #[serde(default)]
+    pub(super) resolutions: Vec<(usize, Resolution)>,
 }
 
 /// Rows of average data in each entry of the dictionaries: no value of a later table is impossible then, and no cause
@@ -94,6 +96,7 @@ impl TableLearner {
             superposition: Superposition::Max,
             pseudo_count: PSEUDO_COUNT,
             start: None,
+            resolutions: Vec::new(),
         }
     }
 
@@ -117,6 +120,13 @@ impl TableLearner {
     #[must_use]
     pub fn labels(self, d: usize, count: usize) -> TableLearner {
         self.column(d, for_labels(count))
+    }
+
+    /// How finely the values of column `d`, counted from zero, were written down (default: found by [`Resolution::of`]).
+    #[must_use]
+    pub fn resolution(mut self, d: usize, resolution: Resolution) -> TableLearner {
+        self.resolutions.push((d, resolution));
+        self
     }
 
     /// The number of causes (default: [`Causes::Auto`]).
