@@ -19,6 +19,7 @@ mod poisson;
 mod rounded;
 mod speckle;
 mod speed;
+mod tables;
 mod verdict;
 mod volume;
 
@@ -69,6 +70,8 @@ enum Experiment {
     Speed(speed::Settings),
     /// Columns drawn from a family: how often is it called ill-fitting, and how often is a mixture that is none?
     Verdict(verdict::Settings),
+    /// Real tables: log-likelihoods of test rows and masked cells, next to independent columns and other programs.
+    Tables(tables::Settings),
     /// Volumes: patches over pages beside patches of single pages, on hidden voxels of a cube of counts.
     Volume(volume::Settings),
 }
@@ -91,6 +94,7 @@ fn main() -> ExitCode {
         Experiment::Speckle(settings) => speckle::run(settings, &arguments.out),
         Experiment::Speed(settings) => speed::run(settings, &arguments.out),
         Experiment::Verdict(settings) => verdict::run(settings, &arguments.out),
+        Experiment::Tables(settings) => tables::run(settings, &arguments.out),
         Experiment::Volume(settings) => volume::run(settings, &arguments.out),
     };
     match done {

@@ -24,6 +24,10 @@ const MOST_WORK: usize = 1 << 28;
 /// Entries times states above which starts are made on some of the rows, with causes to spare.
 const LARGE: usize = 1 << 24;
 
+/// The relative change of the bound below which training with truncated posteriors ends: their sets of states go on changing it
+/// by little for as long as one waits.
+const TRUNCATED_TOLERANCE: f64 = 1e-6;
+
 /// Starts of small tables where nothing is said about them.
 const STARTS: usize = 10;
 /// Iterations that update the parameters several times, and how often they do, before a guarded M-step ends the training.
@@ -207,7 +211,12 @@ impl TableLearner {
         match started {
             // a column without a value in these rows, say: what is wrong with all of them will show again
             None | Some(Err(_) | Ok(None)) => {}
-            Some(Ok(Some(model))) => em = em.init(Init::Model(Box::new(model))).starts(1),
+            Some(Ok(Some(model))) => {
+                em = em.init(Init::Model(Box::new(model))).starts(1);
+                if states.is_some() {
+                    em = em.tolerance(self.tolerance.max(TRUNCATED_TOLERANCE));
+                }
+            }
         }
         if let Some(model) = &self.start {
             em = em.init(Init::Model(model.clone())).starts(1);
