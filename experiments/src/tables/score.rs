@@ -139,7 +139,7 @@ fn log_probability(family: &SharedFamily, eta: &[f64], value: f64, step: f64) ->
     let support = family.support();
     let atom = support.measure == Measure::AtomAtZero && value.abs() < 0.5 * step;
     if support.measure == Measure::Counting {
-        return family.log_density(value.round(), eta);
+        return family.log_density(value, eta);
     }
     if atom {
         return family.log_density(0.0, eta);
