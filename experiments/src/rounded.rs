@@ -144,7 +144,8 @@ fn markdown(settings: &Settings, lines: &[Line], cpu: f64) -> String {
     text += "\n| step | same |\n| ---: | ---: |\n";
     for step in &settings.steps {
         let of_step = || lines.iter().filter(|line| line.step == *step);
-        let (same, draws): (usize, usize) = (of_step().map(|line| line.same).sum(), of_step().map(|line| line.draws).sum());
+        let (same, draws): (usize, usize) =
+            (of_step().map(|line| line.same).sum(), of_step().map(|line| line.draws).sum());
         let _ = writeln!(text, "| {step} | {same} of {draws} ({:.1} %) |", 100.0 * same as f64 / draws.max(1) as f64);
     }
     text

@@ -135,7 +135,9 @@ fn markdown(settings: &Settings, lines: &[Line], ill: &Line, cpu: f64) -> String
     text += "Columns are drawn from a family (and rounded to the step after the @), which is given to `tasks::noise::TableNoise`. \
              Called ill-fitting at 5 %: by the model with its causes and the background, and alone, by one member of the \
              family.\n\n| columns drawn from | by the model | alone |\n| --- | ---: | ---: |\n";
-    let share = |count: usize, line: &Line| format!("{count} of {} ({:.1} %)", line.columns, 100.0 * count as f64 / line.columns.max(1) as f64);
+    let share = |count: usize, line: &Line| {
+        format!("{count} of {} ({:.1} %)", line.columns, 100.0 * count as f64 / line.columns.max(1) as f64)
+    };
     let mut all = Line { what: "all of these".into(), columns: 0, model: 0, alone: 0 };
     for line in lines {
         let _ = writeln!(text, "| {} | {} | {} |", line.what, share(line.model, line), share(line.alone, line));

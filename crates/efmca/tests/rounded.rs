@@ -2,9 +2,9 @@
 
 use efmca::family::{Measure, family, from_conventional};
 use efmca::model::Resolution;
+use efmca::posterior::Truncation;
 use efmca::tasks::noise::{NoiseType, Shape, Source, TableNoise};
 use efmca::tasks::table::TableLearner;
-use efmca::posterior::Truncation;
 use efmca::{Em, Model};
 use ndarray::{Array1, Array2, Axis, concatenate};
 use rand::{RngExt, SeedableRng};

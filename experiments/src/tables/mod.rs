@@ -77,12 +77,17 @@ impl Table {
         let cpu = ProcessTime::now();
         let learner = TableLearner::new().seed(settings.seed);
         let first = learner.clone().causes(8).run(self.train.view())?;
-        let given = (first.families.iter().enumerate()).fold(learner, |learner, (d, family)| learner.column(d, family.clone()));
+        let given =
+            (first.families.iter().enumerate()).fold(learner, |learner, (d, family)| learner.column(d, family.clone()));
         let mut best: Option<(f64, efmca::Model)> = None;
         for causes in &settings.causes {
             let model = given.clone().causes(*causes).run(self.train.view())?.fit.model;
             let score = Scorer::new(&model, &self.steps).mean(self.valid.view(), None)?;
-            say(&format!("{}: {causes} causes: {score:.3} on valid, {:.0} CPU s so far", self.name, cpu.elapsed().as_secs_f64()));
+            say(&format!(
+                "{}: {causes} causes: {score:.3} on valid, {:.0} CPU s so far",
+                self.name,
+                cpu.elapsed().as_secs_f64()
+            ));
             if best.as_ref().is_some_and(|(best, _)| score <= *best) {
                 break;
             }
@@ -140,7 +145,13 @@ fn peers(path: &Path) -> Done<Vec<Line>> {
                 cpu: number_at(6)?,
             })
         })();
-        let wrong = || format!("{}, line {}: table, method, setting, three scores and CPU seconds are needed", path.display(), number + 1);
+        let wrong = || {
+            format!(
+                "{}, line {}: table, method, setting, three scores and CPU seconds are needed",
+                path.display(),
+                number + 1
+            )
+        };
         Ok(found.ok_or_else(wrong)?)
     };
     text.lines().enumerate().map(line).collect()
@@ -203,7 +214,8 @@ fn markdown(settings: &Settings, lines: &[Line]) -> String {
         text += &markdown_of(line);
         text += "\n";
     }
-    text += "\nBy how much the model of causes is ahead of the best of the others (negative: behind), in nats a row:\n\n";
+    text +=
+        "\nBy how much the model of causes is ahead of the best of the others (negative: behind), in nats a row:\n\n";
     for ours in lines.iter().filter(|line| line.method == "efmca") {
         let others = lines.iter().filter(|line| line.table == ours.table && line.method != "efmca");
         if let Some(best) = others.max_by(|a, b| a.row.total_cmp(&b.row)) {

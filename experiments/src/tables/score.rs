@@ -69,7 +69,9 @@ impl<'a> Scorer<'a> {
     pub(super) fn mean(&self, rows: ArrayView2<'_, f64>, share: Option<f64>) -> Done<f64> {
         let mut seen: Array2<f64> = rows.to_owned();
         if let Some(share) = share {
-            seen.indexed_iter_mut().filter(|((n, d), _)| masked(*n, *d, rows.ncols(), share)).for_each(|(_, cell)| *cell = f64::NAN);
+            seen.indexed_iter_mut()
+                .filter(|((n, d), _)| masked(*n, *d, rows.ncols(), share))
+                .for_each(|(_, cell)| *cell = f64::NAN);
         }
         let h = self.model.h();
         let all: Vec<Vec<usize>> = match h <= LARGEST {
@@ -169,7 +171,8 @@ mod tests {
     #[test]
     fn as_many_cells_are_masked_as_asked_for() {
         for share in [0.1, 0.5] {
-            let count = (0..1000).flat_map(|n| (0..10).map(move |d| (n, d))).filter(|(n, d)| masked(*n, *d, 10, share)).count();
+            let count =
+                (0..1000).flat_map(|n| (0..10).map(move |d| (n, d))).filter(|(n, d)| masked(*n, *d, 10, share)).count();
             assert!((count as f64 / 1e4 - share).abs() < 0.02, "{count}");
         }
     }

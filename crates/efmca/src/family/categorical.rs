@@ -37,7 +37,13 @@ pub(crate) const CATEGORICAL: Entry = Entry {
         FixedParameter::optional("scores", "a number for each category, as 0/1/4; 0/1/2/… unless given"),
         FixedParameter::optional("order", "`nominal` if the categories have no order"),
     ],
-    examples: &["categorical:k=2", "categorical:k=5", "categorical:k=3,scores=0/1/4", "categorical:k=4,order=nominal", "categorical:codes=-2/3/7.5"],
+    examples: &[
+        "categorical:k=2",
+        "categorical:k=5",
+        "categorical:k=3,scores=0/1/4",
+        "categorical:k=4,order=nominal",
+        "categorical:codes=-2/3/7.5",
+    ],
     build: |fixed| {
         let codes = fixed.codes(LARGEST_K)?;
         let k = codes.len();

@@ -50,8 +50,7 @@ pub(crate) fn log_probability(family: &dyn Family, eta: &[f64], centre: f64, (lo
         }
     }
     // densities of narrow peaks overflow unless they are measured against the highest value seen
-    let probes =
-        [low + 1e-9 * (high - low), middle, high - 1e-9 * (high - low), if inside { centre } else { middle }];
+    let probes = [low + 1e-9 * (high - low), middle, high - 1e-9 * (high - low), if inside { centre } else { middle }];
     let top =
         probes.iter().map(|at| log_density(*at)).filter(|value| value.is_finite()).fold(f64::NEG_INFINITY, f64::max);
     let at_zero = if atom { log_density(0.0) } else { f64::NEG_INFINITY };
@@ -110,7 +109,8 @@ pub(crate) fn member_statistics(family: &dyn Family, eta: &[f64], (low, high): (
         return false;
     }
     let (middle, half) = (0.5 * (low + high), 0.5 * (high - low));
-    let nodes = || TEN.iter().flat_map(|(node, weight)| [(middle - half * node, weight), (middle + half * node, weight)]);
+    let nodes =
+        || TEN.iter().flat_map(|(node, weight)| [(middle - half * node, weight), (middle + half * node, weight)]);
     let top = nodes().map(|(at, _)| family.log_density(at, eta)).fold(f64::NEG_INFINITY, f64::max);
     if !top.is_finite() {
         return false;
@@ -218,7 +218,9 @@ mod tests {
         let log = mean_statistics(&*gaussian, 7.0, (6.5, 7.5), &mut t);
         assert!((t[0] - 7.0).abs() < 1e-12 && (t[1] - t[0] * t[0] - 1.0 / 12.0).abs() < 1e-12, "{t:?}");
         assert!((log - gaussian.log_h(7.0)).abs() < 1e-12);
-        for (spec, cell) in [("gamma", (0.0, 0.5)), ("gamma", (-0.5, 0.5)), ("beta", (0.95, 1.05)), ("log-normal", (2.5, 3.5))] {
+        for (spec, cell) in
+            [("gamma", (0.0, 0.5)), ("gamma", (-0.5, 0.5)), ("beta", (0.95, 1.05)), ("log-normal", (2.5, 3.5))]
+        {
             let family = family(spec)?;
             mean_statistics(&*family, f64::max(cell.0, 0.0), cell, &mut t);
             assert!(family.inside(&t), "{spec} {t:?}");

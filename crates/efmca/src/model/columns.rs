@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use crate::error::{Error, Result};
 use super::Resolution;
+use crate::error::{Error, Result};
 use crate::family::SharedFamily;
 
 /// The families of the $D$ columns of a data set.

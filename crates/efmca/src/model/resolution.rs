@@ -307,7 +307,10 @@ mod tests {
         assert_eq!(codes.cell(22.0), Some((19.75, 24.5)));
         assert_eq!(codes.cell(42.0), Some((39.5, 44.5)));
         // values that are no codes belong to the nearest
-        assert_eq!((codes.cell(41.0), codes.cell(90.0), codes.cell(-1.0)), (codes.cell(42.0), codes.cell(42.0), codes.cell(17.5)));
+        assert_eq!(
+            (codes.cell(41.0), codes.cell(90.0), codes.cell(-1.0)),
+            (codes.cell(42.0), codes.cell(42.0), codes.cell(17.5))
+        );
         assert_eq!(codes.words(), "6 codes");
         // a handful of rows has no codes
         assert!(matches!(Resolution::of(ages), Resolution::Step { step: 0.5, .. }));

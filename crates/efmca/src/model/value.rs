@@ -54,7 +54,8 @@ impl<'de> Deserialize<'de> for Model {
         let parts = Parts::deserialize(deserializer)?;
         let families = parts.families.iter().map(|spec| family(spec)).collect::<crate::Result<Vec<_>>>();
         let columns = families.and_then(Columns::new);
-        let columns = columns.and_then(|columns| columns.with_resolutions(&parts.resolutions)).map_err(D::Error::custom)?;
+        let columns =
+            columns.and_then(|columns| columns.with_resolutions(&parts.resolutions)).map_err(D::Error::custom)?;
         let w = Array2::from_shape_vec((parts.pi.len(), columns.k()), parts.w).map_err(D::Error::custom)?;
         let background = Background::Fixed(parts.background);
         let mut model = Model::from_parts(columns, Array1::from(parts.pi), w, background).map_err(D::Error::custom)?;

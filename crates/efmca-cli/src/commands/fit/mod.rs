@@ -33,7 +33,8 @@ pub(crate) fn run(args: &FitArgs) -> Result<(), Failure> {
     let given = ColumnFamilies::resolve(&args.family, &table)?;
     let learner = given.of_columns().fold(learner, |learner, (d, spec)| learner.column(d, spec));
     let learner = given.of_labels().fold(learner, |learner, (d, count)| learner.labels(d, count));
-    let learner = steps(&args.step, &table)?.into_iter().fold(learner, |learner, (d, step)| learner.resolution(d, step));
+    let learner =
+        steps(&args.step, &table)?.into_iter().fold(learner, |learner, (d, step)| learner.resolution(d, step));
     let labels = table.labels();
     let origin = TableOrigin { path: &args.input, names: &table.names, labels: &labels, step: 1, learning: true };
     let mut watch = Watch::new(args.work.log_format);
@@ -55,6 +56,13 @@ pub(crate) fn run(args: &FitArgs) -> Result<(), Failure> {
         screen.say("stopped early: this is the result so far")?;
     }
     summary.show(&table.names, &mut screen)?;
+    for (one, other) in learned.duplicates() {
+        screen.say(&format!(
+            "causes {} and {} do the same in every column: fewer causes may do (--causes)",
+            one + 1,
+            other + 1
+        ))?;
+    }
     if let Some(path) = &args.outputs.report {
         summary.page(args, &file, &learned)?.write(path, args.outputs.force.force).map_err(Failure::work)?;
     }

@@ -88,7 +88,16 @@ fn reasons(ranking: &Ranking) -> Vec<(&str, Vec<&str>)> {
 
 /// The families of columns.
 fn columns_table(found: &TableFamilies, names: &[String]) -> TextTable {
-    let head = texts(&["column", "values", "family", "fits", "alone", "held-out value", "ahead of (by)", "cannot be told from"]);
+    let head = texts(&[
+        "column",
+        "values",
+        "family",
+        "fits",
+        "alone",
+        "held-out value",
+        "ahead of (by)",
+        "cannot be told from",
+    ]);
     let rows = found.columns.iter().zip(names).map(|(column, name)| {
         let others = || column.trials.iter().skip(1);
         let ties: Vec<String> = others().filter(|one| one.tied).map(|one| one.family.spec()).take(BESIDE).collect();

@@ -60,7 +60,10 @@ pub(super) fn figures(found: &TableFamilies, names: &[String]) -> Result<Vec<(St
     let row = |columns: &[(&Verdict, &String)]| {
         let pictures: Vec<Figure> = columns.iter().map(|(verdict, name)| picture(verdict, name)).collect();
         let names: Vec<&str> = columns.iter().map(|(_, name)| name.as_str()).collect();
-        let title = format!("Do the families fit? Values that training did not see, in what is predicted: {}", names.join(", "));
+        let title = format!(
+            "Do the families fit? Values that training did not see, in what is predicted: {}",
+            names.join(", ")
+        );
         Ok((title, panels(&pictures, 320, 240).map_err(Failure::work)?))
     };
     judged.chunks(BESIDE).map(row).collect()

@@ -54,7 +54,6 @@ pub(crate) fn needs_integrals(measure: Measure, resolution: &Resolution) -> bool
     measure != Measure::Counting && !resolution.is_continuous()
 }
 
-
 impl<'a> Predictor<'a> {
     /// Column `d` of a complete model, with values of a resolution.
     pub(crate) fn of_model(model: &'a Model, tables: &Tables, d: usize, resolution: &Resolution) -> Predictor<'a> {
@@ -78,7 +77,11 @@ impl<'a> Predictor<'a> {
             family.f(&w)
         };
         let density = if needs_integrals(family.support().measure, resolution) {
-            Density::Integrated { resolution: resolution.clone(), centres: etas.iter().map(mean).collect(), kept: HashMap::new() }
+            Density::Integrated {
+                resolution: resolution.clone(),
+                centres: etas.iter().map(mean).collect(),
+                kept: HashMap::new(),
+            }
         } else {
             Density::Tabulated(etas.iter().map(|eta| family.a(eta)).collect())
         };

@@ -80,7 +80,16 @@ impl Ranking {
         let order = if by_bic { ties::order_by_bic(&standings) } else { ties::order_by_held_out(&standings) };
         let mut described: Vec<Option<Ranked>> = described.into_iter().map(Some).collect();
         let ranked = order.iter().filter_map(|place| described[*place].take()).collect();
-        Ranking { ranked, refused, kind, resolution: values.resolution.clone(), entries: best.best.scores.entries, causes, choice: None, by_bic }
+        Ranking {
+            ranked,
+            refused,
+            kind,
+            resolution: values.resolution.clone(),
+            entries: best.best.scores.entries,
+            causes,
+            choice: None,
+            by_bic,
+        }
     }
 
     /// The families that tie with the one that predicts best, in the order of the ranking.

@@ -130,12 +130,7 @@ impl Cells {
     }
 
     /// Calls `see` with each entry, its place among the different values and the terms of its mixture; the sum of what it returns.
-    fn posteriors(
-        &self,
-        logs: &[Vec<f64>],
-        prior: &Entries,
-        mut see: impl FnMut(usize, usize, &[f64]) -> f64,
-    ) -> f64 {
+    fn posteriors(&self, logs: &[Vec<f64>], prior: &Entries, mut see: impl FnMut(usize, usize, &[f64]) -> f64) -> f64 {
         let mut terms = vec![0.0; logs.len()];
         let mut sum = 0.0;
         for (entry, (place, weights)) in self.places.iter().zip(prior.responsibilities.outer_iter()).enumerate() {

@@ -72,7 +72,18 @@ impl Slot {
         let family = first.family(&first.middle())?;
         let (fixed, kind, few_codes) = (fixed.is_some(), values.kind, values.few_codes());
         let (zeros, resolution) = (column.iter().any(|value| *value == 0.0), values.resolution);
-        Ok(Slot { fixed, kind, resolution, few_codes, zeros, candidates: found, refused, trials: Vec::new(), alone: None, family })
+        Ok(Slot {
+            fixed,
+            kind,
+            resolution,
+            few_codes,
+            zeros,
+            candidates: found,
+            refused,
+            trials: Vec::new(),
+            alone: None,
+            family,
+        })
     }
 
     /// The column as a result, still without verdicts.
@@ -129,9 +140,7 @@ impl Slot {
         let (best, predicts_best) = (&scored[order[0]].1, &scored[0].1);
         let alone = self.alone.as_ref().filter(|alone| {
             let behind = predicts_best.scores.lead(&alone.scores);
-            !column.is_by_itself()
-                && alone.bic >= best.bic
-                && ties::FAMILIES.ties(behind, alone.scores.entries, 0.0)
+            !column.is_by_itself() && alone.bic >= best.bic && ties::FAMILIES.ties(behind, alone.scores.entries, 0.0)
         });
         if let Some(alone) = alone {
             self.family = alone.family.clone();

@@ -161,7 +161,12 @@ impl TableNoise {
     /// The usual settings: a family for each column, with a number of causes that suits the size of the table.
     #[must_use]
     pub fn new() -> TableNoise {
-        TableNoise { causes: Causes::Suitable, fixed: Vec::new(), comparison: Comparison::new(1), resolutions: Vec::new() }
+        TableNoise {
+            causes: Causes::Suitable,
+            fixed: Vec::new(),
+            comparison: Comparison::new(1),
+            resolutions: Vec::new(),
+        }
     }
 
     /// The number of causes (default: [`Causes::Suitable`]). With [`Causes::Auto`] families are found with a suitable number first;
@@ -259,8 +264,9 @@ impl TableNoise {
         let split = self.comparison.split(Source::Table(table))?;
         let seen = rows_of(&*split.seen);
         let rows = Rows { seen: &seen, full: table };
-        let mut slots: Vec<Slot> =
-            (0..table.ncols()).map(|d| Slot::new(rows, d, last(&self.fixed, d), last(&self.resolutions, d))).collect::<Result<_>>()?;
+        let mut slots: Vec<Slot> = (0..table.ncols())
+            .map(|d| Slot::new(rows, d, last(&self.fixed, d), last(&self.resolutions, d)))
+            .collect::<Result<_>>()?;
         let total = (SWEEPS + 1) * (slots.len() + 1) + 1;
         let mut steps = Steps { watch: Watch::new(observer), done: 0, total };
         // by itself, before there is a model
@@ -271,7 +277,9 @@ impl TableNoise {
         let alone: Vec<Option<Verdict>> = slots
             .par_iter()
             .enumerate()
-            .map(|(d, slot)| ColumnMixture::by_itself(rows, d, &slot.resolution).verdict(&slot.family, self.comparison.seed))
+            .map(|(d, slot)| {
+                ColumnMixture::by_itself(rows, d, &slot.resolution).verdict(&slot.family, self.comparison.seed)
+            })
             .collect();
         let mut model = self.train(causes, &slots, &*split.seen, None, &mut steps)?.model;
         steps.tell_of_training("families of single columns");

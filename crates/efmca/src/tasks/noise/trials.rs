@@ -249,7 +249,8 @@ impl Trainer<'_, '_> {
             None => search(candidate, &self.split.entries_of_one(rough, &searched), None),
         };
         let seen = &*self.split.seen;
-        let em = |family: &SharedFamily| self.comparison.em(self.causes, seen).family(family).resolutions(&self.learned);
+        let em =
+            |family: &SharedFamily| self.comparison.em(self.causes, seen).family(family).resolutions(&self.learned);
         let mut family = candidate.family(&fixed)?;
         let mut first = em(&family).iterations(iterations).seed(self.comparison.seed_of(training));
         if let Some(model) = from {

@@ -224,7 +224,11 @@ mod tests {
         assert_eq!(verdict(humps).unwrap().shape, Some(Shape::TwoHumps));
         let tail = even(300).iter().map(|u| if *u > 0.9 { 0.999 } else { *u / 0.91 }).collect();
         let tail = verdict(tail).unwrap();
-        assert!(tail.sentence().starts_with("none fits: a heavier upper tail than gaussian (p < 0.001"), "{}", tail.sentence());
+        assert!(
+            tail.sentence().starts_with("none fits: a heavier upper tail than gaussian (p < 0.001"),
+            "{}",
+            tail.sentence()
+        );
         let narrow = even(300).iter().map(|u| 0.25 + 0.5 * u).collect();
         assert_eq!(verdict(narrow).unwrap().shape, Some(Shape::Narrower));
         assert!(verdict(even(29)).is_none());

@@ -198,7 +198,8 @@ impl TableLearner {
         em = em.resolutions(&families.resolutions);
         em = em.pseudo_count(self.pseudo_count).tolerance(self.tolerance).superposition(self.superposition);
         let above = |work: usize| {
-            causes.h > LARGEST_EXACT_H || data.n().saturating_mul(data.d()) > work.checked_shr(causes.h as u32).unwrap_or(0)
+            causes.h > LARGEST_EXACT_H
+                || data.n().saturating_mul(data.d()) > work.checked_shr(causes.h as u32).unwrap_or(0)
         };
         let states = self.states.or((above(MOST_WORK) && !self.exact).then_some(TableLearner::STATES));
         // rows with weights and models to start from keep to the ordinary starts
