@@ -204,7 +204,7 @@ def mofa(table):
 
     best = None
     mean, spread = table.noisy.mean(0), table.noisy.std(0)
-    for factors in (2, 5, 10):
+    for factors in (factors for factors in (2, 5, 10) if factors < table.noisy.shape[1]):
         with contextlib.redirect_stdout(io.StringIO()):
             entry = entry_point()
             entry.set_data_options(scale_views=False)
