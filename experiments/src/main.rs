@@ -12,12 +12,14 @@ mod noise_audio;
 mod noise_images;
 mod noise_synthetic;
 mod noise_tables;
+mod noisy_or;
 mod output;
 mod peers;
 mod poisson;
 mod rounded;
 mod speckle;
 mod speed;
+mod tables;
 mod verdict;
 mod volume;
 
@@ -56,6 +58,8 @@ enum Experiment {
     NoiseSynthetic(noise_synthetic::Settings),
     /// Tables whose columns differ: is the family of each column named correctly, and how long does it take?
     NoiseTables(noise_tables::Settings),
+    /// Binary data with known causes: noisy-OR networks and Boolean matrices. How many causes are found?
+    NoisyOr(noisy_or::Settings),
     /// Zero-shot denoising of photon-limited images (Sec. 7.2.3), next to the printed table.
     Poisson(poisson::Settings),
     /// Columns of rounded draws: are they named as their unrounded versions are?
@@ -66,6 +70,8 @@ enum Experiment {
     Speed(speed::Settings),
     /// Columns drawn from a family: how often is it called ill-fitting, and how often is a mixture that is none?
     Verdict(verdict::Settings),
+    /// Real tables: log-likelihoods of test rows and masked cells, next to independent columns and other programs.
+    Tables(tables::Settings),
     /// Volumes: patches over pages beside patches of single pages, on hidden voxels of a cube of counts.
     Volume(volume::Settings),
 }
@@ -82,11 +88,13 @@ fn main() -> ExitCode {
         Experiment::NoiseImages(settings) => noise_images::run(settings, &arguments.out),
         Experiment::NoiseSynthetic(settings) => noise_synthetic::run(settings, &arguments.out),
         Experiment::NoiseTables(settings) => noise_tables::run(settings, &arguments.out),
+        Experiment::NoisyOr(settings) => noisy_or::run(settings, &arguments.out),
         Experiment::Poisson(settings) => poisson::run(settings, &arguments.out),
         Experiment::Rounded(settings) => rounded::run(settings, &arguments.out),
         Experiment::Speckle(settings) => speckle::run(settings, &arguments.out),
         Experiment::Speed(settings) => speed::run(settings, &arguments.out),
         Experiment::Verdict(settings) => verdict::run(settings, &arguments.out),
+        Experiment::Tables(settings) => tables::run(settings, &arguments.out),
         Experiment::Volume(settings) => volume::run(settings, &arguments.out),
     };
     match done {

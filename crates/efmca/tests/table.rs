@@ -8,6 +8,8 @@ use efmca::model::Columns;
 use efmca::tasks::table::{CauseOrigin, FamilyOrigin, LearnedTable, TableLearner};
 use efmca::{Background, Causes, Error, Model, Weighted, bars};
 use ndarray::{Array1, Array2, array};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
 
 /// Counts, answers, amounts and measurements with rounded values, driven by the same two causes; a few cells are empty.
 fn table(rows: usize) -> Array2<f64> {
@@ -215,4 +217,45 @@ fn settings_that_contradict_each_other_are_refused() {
         assert!(matches!(wrong.check(), Err(Error::Setting { name: found, .. }) if found == name), "{name}");
     }
     assert!(matches!(learner().causes(17).exact(true).check(), Err(Error::TooManyCauses { causes: 17, .. })));
+}
+
+/// A noisy-OR network of ten causes in 40 columns, whose rows are more than exact starts are made for.
+fn noisy_or(rows: usize, seed: u64) -> (Array2<f64>, Vec<Vec<bool>>) {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let causes: Vec<Vec<bool>> = (0..10).map(|_| (0..40).map(|_| rng.random::<f64>() < 0.2).collect()).collect();
+    let mut x = Array2::zeros((rows, 40));
+    for mut row in x.rows_mut() {
+        let on: Vec<&Vec<bool>> = causes.iter().filter(|_| rng.random::<f64>() < 0.15).collect();
+        for (d, x) in row.iter_mut().enumerate() {
+            let off = on.iter().filter(|cause| cause[d]).fold(0.99, |off, _| off * 0.1);
+            *x = f64::from(u8::from(rng.random::<f64>() >= off));
+        }
+    }
+    (x, causes)
+}
+
+#[test]
+fn all_causes_of_a_large_table_are_found_from_one_seed() {
+    let (x, causes) = noisy_or(3000, 5);
+    let learned = TableLearner::new().family("bernoulli").causes(10).seed(3).run(x.view()).unwrap();
+    let means = learned.fit.model.means();
+    for cause in &causes {
+        let found =
+            means.rows().into_iter().filter(|mean| mean.iter().zip(cause).all(|(mean, on)| (*mean > 0.5) == *on));
+        assert_eq!(found.count(), 1, "{cause:?}");
+    }
+    assert_eq!(learned.duplicates(), []);
+}
+
+#[test]
+fn causes_that_do_the_same_are_named() {
+    let (x, _) = noisy_or(200, 1);
+    let start = Model::new(
+        family("bernoulli").unwrap(),
+        Array1::from(vec![0.2; 3]),
+        vec![Array2::from_shape_fn((3, 40), |(h, d)| if (d < 20) == (h < 2) { 0.9 } else { 0.1 })],
+        Background::fixed(&[0.05]),
+    );
+    let learner = TableLearner::new().family("bernoulli").causes(3).iterations(1).start_from(start.unwrap());
+    assert!(learner.run(x.view()).unwrap().duplicates().contains(&(0, 1)));
 }

@@ -33,9 +33,10 @@ pub(crate) struct FitArgs {
     /// Number of EM iterations, at the most; training ends earlier when nothing changes any more.
     #[arg(long, default_value_t = 100, value_name = "N")]
     iterations: usize,
-    /// Number of starts that are given a short run; the best of them is trained further.
-    #[arg(long, default_value_t = 10, value_name = "N")]
-    starts: usize,
+    /// Number of starts that are given a short run; the best of them is trained further. Without it 10, or up to 4 on some
+    /// of the rows where the table is large.
+    #[arg(long, value_name = "N")]
+    starts: Option<usize>,
     /// Number of states that are kept for each row. Without it all, or 60 where there are too many causes or rows for
     /// that.
     #[arg(long, value_name = "S")]

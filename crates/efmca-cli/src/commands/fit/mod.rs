@@ -56,6 +56,13 @@ pub(crate) fn run(args: &FitArgs) -> Result<(), Failure> {
         screen.say("stopped early: this is the result so far")?;
     }
     summary.show(&table.names, &mut screen)?;
+    for (one, other) in learned.duplicates() {
+        screen.say(&format!(
+            "causes {} and {} do the same in every column: fewer causes may do (--causes)",
+            one + 1,
+            other + 1
+        ))?;
+    }
     if let Some(path) = &args.outputs.report {
         summary.page(args, &file, &learned)?.write(path, args.outputs.force.force).map_err(Failure::work)?;
     }

@@ -47,7 +47,33 @@ pub enum CauseOrigin {
     Stopped,
 }
 
+/// Two causes are alike if their means differ by less than this in every column, in units of how far causes and background differ
+/// there at all.
+const ALIKE: f64 = 0.1;
+
 impl LearnedTable {
+    /// Pairs of causes, the first being the smaller number, that do the same in every column: the data may have fewer causes
+    /// than the model. Where a cause is weaker than the background it does nothing, so that two weak ones are alike, too.
+    #[must_use]
+    pub fn duplicates(&self) -> Vec<(usize, usize)> {
+        let model = &self.fit.model;
+        let means: Vec<Vec<f64>> = (0..model.h()).map(|h| model.combined(&[h]).mean).collect();
+        let background = model.combined(&[]).mean;
+        let all = || means.iter().chain([&background]);
+        let range = |d: usize| {
+            let (low, high) = all()
+                .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), mean| (low.min(mean[d]), high.max(mean[d])));
+            high - low
+        };
+        let ranges: Vec<f64> = (0..model.d()).map(range).collect();
+        let alike = |a: usize, b: usize| {
+            let far = |d: usize| (means[a][d] - means[b][d]).abs() > ALIKE * ranges[d];
+            !(0..model.d()).any(far)
+        };
+        let pairs = (0..model.h()).flat_map(|a| (a + 1..model.h()).map(move |b| (a, b)));
+        pairs.filter(|(a, b)| alike(*a, *b)).collect()
+    }
+
     /// How the number of causes was chosen, if it was.
     #[must_use]
     pub fn choice(&self) -> Option<&CauseChoice> {

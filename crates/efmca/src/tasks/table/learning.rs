@@ -2,6 +2,7 @@
 
 use ndarray::{Array2, ArrayView2};
 
+use super::starts::best_start;
 use super::{CauseOrigin, FamilyOrigin, LearnedTable, TableLearner};
 use crate::em::{Em, Fit, Init, Observer, Progress, TrainingProgress};
 use crate::error::{Error, Result};
@@ -18,11 +19,16 @@ use crate::tasks::watch::Watch;
 
 /// Iterations of the trainings that find families and choose the number of causes, at the most.
 const SHORT: usize = 60;
-/// Entries times states of one iteration above which states are truncated: a tenth of a second, whatever the number of causes.
-const MOST_WORK: usize = 1 << 27;
+/// Entries times states of one iteration above which states are truncated: a fifth of a second, whatever the number of causes.
+const MOST_WORK: usize = 1 << 28;
+/// Entries times states above which starts are made on some of the rows, with causes to spare.
+const LARGE: usize = 1 << 24;
 
-/// Starts where posteriors are exact and nothing is said about them; truncated ones have one, since a start costs as much
-/// as the rest of the training and ends much like another.
+/// The relative change of the bound below which training with truncated posteriors ends: their sets of states go on changing it
+/// by little for as long as one waits.
+const TRUNCATED_TOLERANCE: f64 = 1e-6;
+
+/// Starts of small tables where nothing is said about them.
 const STARTS: usize = 10;
 /// Iterations that update the parameters several times, and how often they do, before a guarded M-step ends the training.
 const INCREMENTAL: usize = 15;
@@ -191,12 +197,28 @@ impl TableLearner {
         let mut em = Em::new(causes.h).families(&families.all).iterations(self.iterations).seed(self.seed);
         em = em.resolutions(&families.resolutions);
         em = em.pseudo_count(self.pseudo_count).tolerance(self.tolerance).superposition(self.superposition);
-        let too_much = causes.h > LARGEST_EXACT_H || data.n().saturating_mul(data.d()) > MOST_WORK >> causes.h;
-        let states = self.states.or((too_much && !self.exact).then_some(TableLearner::STATES));
+        let above = |work: usize| {
+            causes.h > LARGEST_EXACT_H
+                || data.n().saturating_mul(data.d()) > work.checked_shr(causes.h as u32).unwrap_or(0)
+        };
+        let states = self.states.or((above(MOST_WORK) && !self.exact).then_some(TableLearner::STATES));
+        // rows with weights and models to start from keep to the ordinary starts
+        let large = above(LARGE) && data.weights().is_none() && self.start.is_none() && !watch.stopped();
+        let started = large.then(|| best_start(&em, causes.h, self.starts, self.seed, data, watch));
         if let Some(states) = states {
             em = em.truncated(Truncation::new(states));
         }
         em = em.starts(self.starts.unwrap_or(if states.is_some() { 1 } else { STARTS }));
+        match started {
+            // a column without a value in these rows, say: what is wrong with all of them will show again
+            None | Some(Err(_) | Ok(None)) => {}
+            Some(Ok(Some(model))) => {
+                em = em.init(Init::Model(Box::new(model))).starts(1);
+                if states.is_some() {
+                    em = em.tolerance(self.tolerance.max(TRUNCATED_TOLERANCE));
+                }
+            }
+        }
         if let Some(model) = &self.start {
             em = em.init(Init::Model(model.clone())).starts(1);
         }

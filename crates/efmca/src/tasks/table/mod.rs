@@ -5,10 +5,12 @@
 //! | `settings` | [`TableLearner`] |
 //! | `learned` | [`LearnedTable`]: the model, and how families and causes were decided |
 //! | `learning` | the steps: families, number of causes, training |
+//! | `starts` | starts of large tables |
 
 mod learned;
 mod learning;
 mod settings;
+mod starts;
 
 pub use learned::{CauseOrigin, FamilyOrigin, LearnedTable};
 pub use settings::TableLearner;

@@ -88,7 +88,7 @@ impl TableLearner {
             columns: Vec::new(),
             causes: Causes::Auto,
             iterations: 100,
-            starts: Some(10),
+            starts: None,
             states: None,
             seed: 0,
             exact: false,
@@ -143,8 +143,9 @@ impl TableLearner {
         self
     }
 
-    /// Starts that are given a short run, of which the best continues (default: 10); `None` for a number that suits the
-    /// posteriors: 10 if they are exact, and 1 if they are truncated.
+    /// Starts that are given a short run, of which the best continues (default: `None`, a number that suits the table). In small
+    /// tables that is 10. In large ones, and where there are many causes, starts are of several kinds, have twice the causes and
+    /// some of the rows, and up to 4 are enough.
     #[must_use]
     pub fn starts(mut self, starts: impl Into<Option<usize>>) -> TableLearner {
         self.starts = starts.into();
