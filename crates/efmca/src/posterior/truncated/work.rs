@@ -111,6 +111,9 @@ impl<F: Float, R: Rank> Work<F, R> {
         }
         for (state, joint) in states.chunks_exact(task.words).zip(joints) {
             *joint += log_prior(&task.layout.log_odds, state);
+            if let Some(constants) = task.constants {
+                *joint += constants.of(state);
+            }
         }
     }
 
