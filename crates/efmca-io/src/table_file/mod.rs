@@ -1,4 +1,4 @@
-//! Tables as people have them: CSV (plain or packed with gzip), NPY and NPZ.
+//! Tables as people have them: CSV (plain or packed with gzip), Parquet, NPY, NPZ, and sparse matrices of SciPy.
 //!
 //! [`read_table`] makes an array of numbers of a file: numbers stay as they are, cells without a value
 //! become NaN, columns of words are coded as integers. What it had to decide stands in the
@@ -26,10 +26,13 @@
 mod arrays;
 mod cell;
 mod column;
+mod csr;
 mod csv_text;
 mod guess;
 mod messages;
 mod names;
+#[cfg(feature = "parquet")]
+mod parquet_file;
 mod reading;
 mod records;
 mod remark;
@@ -37,12 +40,14 @@ mod signature;
 mod trouble;
 mod writing;
 
+pub use csr::write_sparse;
 pub use messages::{did_you_mean, listed};
 pub use reading::read_table;
 pub use remark::Remark;
 pub use trouble::shown;
 pub use writing::{check_table_place, csv_text_of, write_labelled_table, write_table};
 
+use efmca::SparseRows;
 use ndarray::Array2;
 
 /// A table that was read.
@@ -59,6 +64,8 @@ pub struct Table {
     pub empty: Vec<String>,
     /// Notes for the user: columns that were left out, labels that were coded.
     pub remarks: Vec<Remark>,
+    /// The rows of a sparse matrix, if [`TableOptions::sparse`] asked for them: `values` has no rows then.
+    pub sparse: Option<SparseRows>,
 }
 
 impl Table {
@@ -106,6 +113,11 @@ pub struct TableOptions {
     pub missing: Vec<String>,
     /// The largest number of bytes for the values; 4 GiB by default.
     pub memory_limit: u64,
+    /// Whether a sparse matrix stays one ([`Table::sparse`]) instead of becoming a whole table; `false` by default.
+    pub sparse: bool,
+    /// Whether the numbers of a CSV file have decimal commas. By default they have if there are some in the first lines, no
+    /// number there has a decimal point, and the delimiter is no comma.
+    pub decimal_comma: Option<bool>,
 }
 
 impl Default for TableOptions {
@@ -116,6 +128,8 @@ impl Default for TableOptions {
             header: None,
             missing: MISSING.iter().map(|marker| (*marker).to_owned()).collect(),
             memory_limit: 4 << 30,
+            sparse: false,
+            decimal_comma: None,
         }
     }
 }

@@ -6,8 +6,10 @@ use std::path::Path;
 
 use flate2::bufread::MultiGzDecoder;
 
+#[cfg(feature = "parquet")]
+use super::parquet_file;
 use super::trouble::Trouble;
-use super::{Table, TableOptions, arrays, csv_text, signature};
+use super::{Table, TableOptions, arrays, csr, csv_text, signature};
 use crate::IoError;
 use crate::error::hint_for_reading;
 use crate::image_file::fault::{Fault, TOO_LARGE};
@@ -27,8 +29,11 @@ const GZIP: [u8; 2] = [0x1f, 0x8b];
 ///   in any case) as 0 and 1; columns with more labels, and those without any value, are left out. In a
 ///   column with less than four numbers to one word, numbers are labels, too, and stand for
 ///   themselves in their shortest form (`007` is `7`).
+///   Columns of dates are left out. Numbers may have decimal commas, see [`TableOptions::decimal_comma`].
+/// - Parquet: numbers, truth values and text; text is treated as in CSV files.
 /// - NPY and NPZ: an array with rows and columns; one axis is a column, and axes beyond the second are
-///   put together with it. `file.npz:name` is the array `name` of an NPZ file.
+///   put together with it. `file.npz:name` is the array `name` of an NPZ file. A sparse matrix of SciPy (`save_npz`, CSR or
+///   CSC) is an NPZ file, too.
 ///
 /// Files packed with gzip are unpacked. Of a CSV file only the values are in memory, of the others the
 /// bytes, too.
@@ -56,6 +61,10 @@ pub fn read_table(path: &Path, options: &TableOptions) -> Result<Table, IoError>
     }
     // Pipes and devices have no size.
     let size = Some(metadata.len()).filter(|_| metadata.is_file());
+    #[cfg(feature = "parquet")]
+    if metadata.is_file() && parquet_file::is_parquet(&file) {
+        return parquet_file::read(file, options).map_err(|fault| Trouble::Fault(fault).when_reading(path, false));
+    }
     let source = BufReader::with_capacity(1 << 16, file);
     decode(source, size, location.array.as_deref(), options)
         .map_err(|(trouble, packed)| trouble.when_reading(path, packed))
@@ -105,6 +114,9 @@ fn decode_plain(
     source.take(limit.saturating_add(1).saturating_sub(head.len() as u64)).read_to_end(&mut head)?;
     if head.len() as u64 > limit {
         return Err(Fault::new(format!("it has more than the {limit} bytes allowed"), TOO_LARGE).into());
+    }
+    if format == Format::Npz && array.is_none() && csr::is_sparse(&head) {
+        return Ok(csr::read(&head, options)?);
     }
     Ok(arrays::read(&head, format, array, options)?)
 }

@@ -2,14 +2,15 @@
 
 use ndarray::ArrayView2;
 
+use super::large::Part;
 use super::{CauseOrigin, FamilyOrigin, LearnedTable, TableLearner};
 use crate::em::{Em, Fit, Init, Observer, Progress, TrainingProgress};
 use crate::error::{Error, Result};
 use crate::family::{FamilySpec, SharedFamily};
-use crate::model::{Data, LARGEST_EXACT_H, Model};
+use crate::model::{Data, LARGEST_EXACT_H, Model, is_sparse};
 use crate::posterior::Truncation;
 use crate::tasks::causes::{Causes, PER_COLUMN};
-use crate::tasks::held_out::Source;
+use crate::tasks::held_out::{Source, rows_of};
 use crate::tasks::noise::{Candidate, TableFamilies, TableNoise, Values, check_column, check_columns, for_one_value};
 use crate::tasks::select::CauseSearch;
 use crate::tasks::watch::Watch;
@@ -18,6 +19,9 @@ use crate::tasks::watch::Watch;
 const SHORT: usize = 60;
 /// Entries times states of one iteration above which states are truncated: a tenth of a second, whatever the number of causes.
 const MOST_WORK: usize = 1 << 27;
+
+/// Values of sparse rows that may be made whole.
+const MOST_WHOLE: usize = 1 << 22;
 
 /// Starts where posteriors are exact and nothing is said about them; truncated ones have one, since a start costs as much
 /// as the rest of the training and ends much like another.
@@ -53,6 +57,25 @@ pub(super) fn learn(
     settings.learned(data, families, causes, watch)
 }
 
+/// The same for sparse rows, of which a part is made whole for the searches.
+pub(super) fn learn_sparse(
+    settings: &TableLearner,
+    data: &dyn Data,
+    observer: &mut Observer<'_>,
+) -> Result<LearnedTable> {
+    let part = Part::to_search(data);
+    let table = rows_of(&part);
+    let mut watch = Watch::new(observer);
+    let search = |watch: &mut Watch<'_, '_>| {
+        let families = settings.families(table.view(), watch)?;
+        let causes = settings.number_of_causes(table.view(), &families, watch)?;
+        Ok((Families { fit: None, ..families }, causes))
+    };
+    let (families, causes) = search(&mut watch).map_err(|error: Error| error.of_every_row(part.step))?;
+    drop(table);
+    settings.learned(data, families, causes, watch)
+}
+
 /// The same if all families and the number of causes are given, so that only the last training is left.
 pub(super) fn learn_given(
     settings: &TableLearner,
@@ -74,11 +97,27 @@ impl TableLearner {
     fn learned(
         &self,
         data: &dyn Data,
-        families: Families,
+        mut families: Families,
         causes: CauseNumber,
         mut watch: Watch<'_, '_>,
     ) -> Result<LearnedTable> {
-        let fit = self.train(data, &families, &causes, &mut watch)?;
+        let part = Part::to_begin_with(data).filter(|_| self.start.is_none());
+        let fit = match part {
+            Some(part) => {
+                // what was found on the whole table is not compared with what comes of a part
+                families.fit = None;
+                let begun = self.train(&part, &families, &causes, &mut watch);
+                match begun.map_err(|error| error.of_every_row(part.step)) {
+                    // all values of a column may be missing in a part
+                    Err(Error::EmptyColumn { .. }) => self.train(data, &families, &causes, &mut watch)?,
+                    begun => {
+                        let end = self.for_all_rows(data, causes.h).start_from(begun?.model);
+                        end.train(data, &families, &causes, &mut watch)?
+                    }
+                }
+            }
+            None => self.train(data, &families, &causes, &mut watch)?,
+        };
         let Families { all, origins, .. } = families;
         Ok(LearnedTable { fit, families: all, origins, causes: causes.origin, stopped: watch.stopped() })
     }
@@ -173,7 +212,10 @@ impl TableLearner {
     ) -> Result<Fit> {
         let mut em = Em::new(causes.h).families(&families.all).iterations(self.iterations).seed(self.seed);
         em = em.pseudo_count(self.pseudo_count).tolerance(self.tolerance).superposition(self.superposition);
-        let too_much = causes.h > LARGEST_EXACT_H || data.n().saturating_mul(data.d()) > MOST_WORK >> causes.h;
+        let values = data.n().saturating_mul(data.d());
+        // exact posteriors would need whole rows, all of them
+        let too_much =
+            causes.h > LARGEST_EXACT_H || values > MOST_WORK >> causes.h || (is_sparse(data) && values > MOST_WHOLE);
         let states = self.states.or((too_much && !self.exact).then_some(TableLearner::STATES));
         if let Some(states) = states {
             em = em.truncated(Truncation::new(states));

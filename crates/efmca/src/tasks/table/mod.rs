@@ -5,7 +5,9 @@
 //! | `settings` | [`TableLearner`] |
 //! | `learned` | [`LearnedTable`]: the model, and how families and causes were decided |
 //! | `learning` | the steps: families, number of causes, training |
+//! | `large` | large tables: most of the training on a part of the rows |
 
+mod large;
 mod learned;
 mod learning;
 mod settings;
