@@ -12,7 +12,7 @@ use cpu_time::ProcessTime;
 use efmca::family::{SharedFamily, family};
 use efmca::model::Columns;
 use efmca::tasks::table::TableLearner;
-use efmca::{Background, Data, Model};
+use efmca::{Background, Model};
 use efmca_io::table_file::{Table, TableOptions, read_table};
 use ndarray::{Array1, Array2};
 use rand::{RngExt, SeedableRng};
@@ -78,8 +78,8 @@ fn tables(settings: &Settings, folder: &Path, out: &Path) -> Done<()> {
     write_csr(&path, &counts, settings.counts, settings.seed)?;
     let learner = TableLearner::new().causes(counts.h()).family("poisson").iterations(20);
     rows.push(learn("counts", &path, &learner, &counts)?);
-    write(out, "large_tables.md", markdown(&rows).as_bytes())?;
-    write(out, "large_tables.json", &serde_json::to_vec_pretty(&rows)?)
+    write(out, "large-tables.md", markdown(&rows).as_bytes())?;
+    write(out, "large-tables.json", &serde_json::to_vec_pretty(&rows)?)
 }
 
 /// Eight causes over 30 columns of six families.
@@ -169,22 +169,22 @@ fn learn(name: &str, path: &Path, learner: &TableLearner, truth: &Model) -> Done
     // the peak of this table alone, where the system can do that
     let _ = std::fs::write("/proc/self/clear_refs", "5");
     let start = ProcessTime::now();
-    let table: Table = read_table(path, &TableOptions { sparse: true, ..TableOptions::default() })?;
+    let table: Table = read_table(path, &TableOptions { keep_rows: true, ..TableOptions::default() })?;
     let reading = start.elapsed().as_secs_f64();
     let observer = &mut |_: &efmca::em::Progress<'_>| std::ops::ControlFlow::Continue(());
-    let (learned, first): (_, Array2<f64>) = match &table.sparse {
-        Some(rows) => (learner.run_data(rows, observer)?, rows.every(rows.n().div_ceil(BLOCK)).to_array()),
-        None => {
-            let step = table.values.nrows().div_ceil(BLOCK) as isize;
-            (
-                learner.run_observed(table.values.view(), observer)?,
-                table.values.slice(ndarray::s![..;step, ..]).to_owned(),
-            )
-        }
+    let learned = match &table.rows {
+        Some(rows) => learner.run_data(rows.data(), observer)?,
+        None => learner.run_observed(table.values.view(), observer)?,
     };
     let (cpu, megabytes) = (start.elapsed().as_secs_f64(), peak_memory());
+    let (n, d) = (table.data().n(), table.data().d());
+    let mut first = Array2::zeros((n.min(BLOCK), d));
+    for (n, mut row) in first.outer_iter_mut().enumerate() {
+        if let Some(row) = row.as_slice_mut() {
+            table.data().read_row(n, row);
+        }
+    }
     let above = learned.fit.model.log_likelihood(&first)? - truth.log_likelihood(&first)?;
-    let (n, d) = (table.sparse.as_ref().map_or(table.values.nrows(), Data::n), table.names.len());
     let row = Row {
         name: format!("{n} x {d} {name}, {} causes", truth.h()),
         file: std::fs::metadata(path)?.len() as f64 / 1e6,

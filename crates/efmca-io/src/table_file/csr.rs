@@ -2,16 +2,13 @@
 
 use std::path::Path;
 
-use efmca::{Data, SparseRows};
-use ndarray::Array2;
-
 use super::cell::numbers_of;
-use super::names::default_name;
-use super::{Kind, Remark, Table, TableOptions};
+use super::{KeptRows, Remark, Table, TableOptions};
 use crate::image_file::fault::{Fault, count_within};
 use crate::image_file::sample_type::{ByteOrder, SampleType, encode};
 use crate::image_file::{npy, npz};
 use crate::{IoError, write_atomically};
+use efmca::{Data, SparseRows};
 
 const CONVERT: &str = "save it with scipy.sparse.save_npz(path, matrix.tocsr())";
 
@@ -43,16 +40,12 @@ pub(crate) fn read(bytes: &[u8], options: &TableOptions) -> Result<Table, Fault>
         remarks
             .push(Remark::Array(format!("{merged} stored values had the place of another one, and were added to it")));
     }
-    let width = rows.d();
-    let (values, sparse) = match options.sparse {
-        true => (Array2::zeros((0, width)), Some(rows)),
-        false => {
-            count_within(&[rows.n(), width], options.memory_limit)?;
-            (rows.to_array(), None)
-        }
-    };
-    let names = (0..width).map(default_name).collect();
-    Ok(Table { names, values, kinds: vec![Kind::Number; width], empty: Vec::new(), remarks, sparse })
+    if options.keep_rows {
+        return Ok(Table::of_rows(KeptRows::Sparse(rows), remarks));
+    }
+    count_within(&[rows.n(), rows.d()], options.memory_limit)?;
+    let values = rows.to_array();
+    Ok(Table { values, rows: None, ..Table::of_rows(KeptRows::Sparse(rows), remarks) })
 }
 
 /// Writes sparse rows as `scipy.sparse.save_npz` does, in the form CSR.
@@ -254,8 +247,8 @@ mod tests {
         .unwrap()
     }
 
-    fn options(sparse: bool) -> TableOptions {
-        TableOptions { sparse, ..TableOptions::default() }
+    fn options(keep_rows: bool) -> TableOptions {
+        TableOptions { keep_rows, ..TableOptions::default() }
     }
 
     #[test]
@@ -267,7 +260,7 @@ mod tests {
             assert!(is_sparse(&bytes));
             assert_eq!(read(&bytes, &options(false)).unwrap().values, wanted);
             let table = read(&bytes, &options(true)).unwrap();
-            assert_eq!(table.sparse.unwrap().to_array(), wanted);
+            assert!(matches!(table.rows, Some(KeptRows::Sparse(rows)) if rows.to_array() == wanted));
             assert_eq!((table.values.dim(), table.names[2].as_str()), ((0, 3), "column 3"));
         }
     }
@@ -296,6 +289,6 @@ mod tests {
         let zero = TableOptions { missing: vec!["0".to_owned()], ..options(true) };
         assert!(read(&file("csr", good.0, good.1, good.2, good.3), &zero).unwrap_err().problem.contains("missing"));
         let nothing = file("csr", &[2.0, 3.0], &[0.0; 3], &[], &[]);
-        assert_eq!(read(&nothing, &options(false)).unwrap().values, Array2::<f64>::zeros((2, 3)));
+        assert_eq!(read(&nothing, &options(false)).unwrap().values, ndarray::Array2::<f64>::zeros((2, 3)));
     }
 }

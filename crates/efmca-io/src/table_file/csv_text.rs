@@ -171,7 +171,7 @@ pub(crate) fn finish(cells: Cells) -> Result<Table, Fault> {
     }
     let values =
         Array2::from_shape_vec((rows, kept.len()), values).map_err(|error| Fault::damaged(error.to_string()))?;
-    Ok(Table { names: kept_names, values, kinds, empty, remarks, sparse: None })
+    Ok(Table { names: kept_names, values, kinds, empty, remarks, rows: None })
 }
 
 fn listed(remarks: &[Remark]) -> String {

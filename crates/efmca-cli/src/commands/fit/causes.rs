@@ -1,7 +1,7 @@
 //! The causes of a table in words and as a picture.
 
 use efmca::tasks::noise::Values;
-use efmca::{Data, Model, SparseRows};
+use efmca::{Data, Model};
 use efmca_io::ModelFile;
 use efmca_io::table_file::Table;
 use efmca_view::{CaptionedPicture, Picture};
@@ -33,8 +33,8 @@ struct Effect {
 /// The most active causes with the columns in which they differ most from the background.
 pub(super) fn described(file: &ModelFile, table: &Table, most: usize) -> Vec<Description> {
     let names = file.column_names();
-    let spread: Vec<f64> = match &table.sparse {
-        Some(rows) => spread_of_sparse(rows),
+    let spread: Vec<f64> = match &table.rows {
+        Some(rows) => spread_of(rows.data()),
         None => {
             let spread = |values: Option<Values>| values.map_or(1.0, |values| values.summary.variance.sqrt());
             table.values.columns().into_iter().map(|column| spread(Values::of(column.iter().copied()))).collect()
@@ -55,18 +55,19 @@ pub(super) fn described(file: &ModelFile, table: &Table, most: usize) -> Vec<Des
     order.iter().take(most).map(description).collect()
 }
 
-/// The standard deviations of the columns of sparse rows.
-fn spread_of_sparse(rows: &SparseRows) -> Vec<f64> {
-    let (mut sums, mut squares) = (vec![0.0; rows.d()], vec![0.0; rows.d()]);
-    for n in 0..rows.n() {
-        let (columns, values) = rows.non_zeros(n).unwrap_or_default();
-        for (column, value) in columns.iter().zip(values).filter(|(_, value)| !value.is_nan()) {
-            sums[*column as usize] += value;
-            squares[*column as usize] += value * value;
+/// The standard deviations of the columns, in evenly spread rows.
+fn spread_of(rows: &dyn Data) -> Vec<f64> {
+    const MOST: usize = 20_000;
+    let mut sums = vec![[0.0; 3]; rows.d()];
+    let mut row = vec![0.0; rows.d()];
+    for n in (0..rows.n()).step_by(rows.n().div_ceil(MOST).max(1)) {
+        rows.read_row(n, &mut row);
+        for (sums, value) in sums.iter_mut().zip(&row).filter(|(_, value)| !value.is_nan()) {
+            *sums = [sums[0] + 1.0, sums[1] + value, sums[2] + value * value];
         }
     }
-    let n = rows.n().max(1) as f64;
-    sums.iter().zip(&squares).map(|(sum, square)| (square / n - (sum / n).powi(2)).max(0.0).sqrt()).collect()
+    let spread = |[n, sum, squares]: &[f64; 3]| (squares / n - (sum / n).powi(2)).max(0.0).sqrt();
+    sums.iter().map(|sums| if sums[0] > 0.0 { spread(sums) } else { 1.0 }).collect()
 }
 
 /// The effect of a cause in a column, if it is stronger there than the background; otherwise it cannot be seen.

@@ -3,11 +3,10 @@
 mod args;
 pub(crate) mod causes;
 
-use efmca::Data;
 use efmca::em::{Progress, StopReason};
 use efmca::tasks::select::CauseChoice;
 use efmca::tasks::table::{CauseOrigin, FamilyOrigin, LearnedTable};
-use efmca_io::table_file::{Table, TableOptions, read_table};
+use efmca_io::table_file::{KeptRows, Table, TableOptions, read_table};
 use efmca_io::{ModelFile, write_model_file};
 use efmca_view::Report;
 
@@ -31,7 +30,7 @@ pub(crate) fn run(args: &FitArgs) -> Result<(), Failure> {
     args.work.set_threads()?;
     let results = [Some(Output::File(&args.output)), args.outputs.report.as_deref().map(Output::File)];
     outputs::check(results, &[&args.input], args.outputs.force.force)?;
-    let options = TableOptions { sparse: true, ..args.table.options() };
+    let options = TableOptions { keep_rows: true, ..args.table.options() };
     let table = read_table(&args.input, &options).map_err(Failure::input)?;
     let given = ColumnFamilies::resolve(&args.family, &table)?;
     let learner = given.of_columns().fold(learner, |learner, (d, spec)| learner.column(d, spec));
@@ -40,8 +39,8 @@ pub(crate) fn run(args: &FitArgs) -> Result<(), Failure> {
     let origin = TableOrigin { path: &args.input, names: &table.names, labels: &labels, step: 1, learning: true };
     let mut watch = Watch::new(args.work.log_format);
     let observer = &mut |progress: &Progress<'_>| watch.see(progress);
-    let learned = match &table.sparse {
-        Some(rows) => learner.run_data(rows, observer),
+    let learned = match &table.rows {
+        Some(rows) => learner.run_data(rows.data(), observer),
         None => learner.run_observed(table.values.view(), observer),
     };
     watch.finish();
@@ -143,10 +142,10 @@ struct Summary {
 fn summary(table: &Table, learned: &LearnedTable) -> Vec<(String, String)> {
     let fit = &learned.fit;
     let columns = table.names.len();
-    let rows = table.sparse.as_ref().map_or(table.values.nrows(), Data::n);
-    let missing = match &table.sparse {
-        Some(rows) => rows.missing(),
-        None => table.values.iter().filter(|value| value.is_nan()).count(),
+    let rows = table.data().n();
+    let missing = match &table.rows {
+        Some(KeptRows::Sparse(rows)) => rows.missing(),
+        _ => table.values.iter().filter(|value| value.is_nan()).count(),
     };
     let iterations = fit.history.len();
     let training = match fit.stop {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use efmca::model::Inference;
 use efmca::tasks::encode::Encoder;
 use efmca::{Data, Encoding, Model};
-use efmca_io::table_file::{Remark, Table, TableOptions, read_table, write_table};
+use efmca_io::table_file::{KeptRows, Remark, Table, TableOptions, read_table, write_table};
 use efmca_io::{ModelFile, ModelRows, read_model_file};
 use ndarray::{Array1, Axis};
 
@@ -141,13 +141,13 @@ impl Explained {
         let encoder = Encoder::new(&file.model).inference(inference);
         encoder.check().map_err(|error| refused(&error))?;
         let plain = file.labels.is_empty() && file.changes().is_none();
-        let options = TableOptions { sparse: plain, ..args.table.options() };
+        let options = TableOptions { keep_rows: plain, ..args.table.options() };
         let table = read_table(&args.input, &options).map_err(Failure::input)?;
         let wrong = |problem| Failure::input(format!("{}: {problem}", args.input.display()));
-        let sparse = table.sparse.as_ref().filter(|rows| rows.d() == file.model.d());
+        let kept = table.rows.as_ref().map(KeptRows::data).filter(|rows| rows.d() == file.model.d());
         let ModelRows { values, changes, .. } = file.rows_of(&table).map_err(wrong)?;
         let values = file.prepared(values).map_err(wrong)?;
-        let data: &dyn Data = sparse.map_or(&values, |rows| rows);
+        let data: &dyn Data = kept.unwrap_or(&values);
         let mut remarks: Vec<String> = remarks_of(&table).chain(changes.iter().map(ToString::to_string)).collect();
         if let Some(changes) = file.changes() {
             remarks.push(format!("its rows are changed like those that the model was learned from: {changes}"));

@@ -77,6 +77,7 @@ impl TableLearner {
     pub(super) fn for_all_rows(&self, data: &dyn Data, causes: usize) -> TableLearner {
         let exact = self.states.is_none()
             && !is_sparse(data)
+            && data.outside().is_none()
             && causes <= LARGEST_EXACT_H
             && data.n().saturating_mul(data.d()) <= MOST_WORK >> causes;
         let iterations = (self.iterations / SHARE).max(LEAST_ITERATIONS).min(self.iterations);

@@ -57,8 +57,8 @@ pub(super) fn learn(
     settings.learned(data, families, causes, watch)
 }
 
-/// The same for sparse rows, of which a part is made whole for the searches.
-pub(super) fn learn_sparse(
+/// The same for rows that are sparse or not in memory, of which a part is made whole for the searches.
+pub(super) fn learn_by_part(
     settings: &TableLearner,
     data: &dyn Data,
     observer: &mut Observer<'_>,

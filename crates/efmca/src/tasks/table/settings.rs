@@ -4,7 +4,7 @@ use ndarray::ArrayView2;
 use serde::{Deserialize, Serialize};
 
 use super::LearnedTable;
-use super::learning::{learn, learn_given, learn_sparse};
+use super::learning::{learn, learn_by_part, learn_given};
 use crate::em::{Observer, unobserved};
 use crate::error::{Error, Result};
 use crate::family::FamilySpec;
@@ -245,7 +245,7 @@ impl TableLearner {
 
     /// Learns rows of any kind, such as [`Weighted`](crate::Weighted) ones. Where all families and the number of causes are
     /// given, the rows are not copied; otherwise they are, for the searches, in which all rows count alike. Of
-    /// [`SparseRows`](crate::SparseRows) a part is looked at in the searches.
+    /// [`SparseRows`](crate::SparseRows), and of rows that are not in memory, a part is looked at in the searches.
     ///
     /// A table of more than 2²⁴ values is first learned from a part of its rows, with all starts and iterations, and
     /// then from all of them, for a fifth of the iterations or ten.
@@ -257,7 +257,7 @@ impl TableLearner {
         self.check()?;
         match learn_given(self, data, observer) {
             Some(learned) => learned,
-            None if is_sparse(data) => learn_sparse(self, data, observer),
+            None if is_sparse(data) || data.outside().is_some() => learn_by_part(self, data, observer),
             None => learn(self, rows_of(data).view(), data, observer),
         }
     }
