@@ -47,7 +47,7 @@ fn put(writer: &mut SerializedColumnWriter<'_>, values: &Values) {
 /// A file with these columns in each of `groups` parts.
 fn file(folder: &Path, schema: &str, columns: &[Values], groups: usize, packing: Compression) -> PathBuf {
     let path = folder.join("table.parquet");
-    let schema = Arc::new(parse_message_type(&format!("message table {{ {schema} }}")).unwrap());
+    let schema = Arc::new(parse_message_type(&format!("message table {{ {schema}; }}")).unwrap());
     let properties = WriterProperties::builder().set_compression(packing).build();
     let file = std::fs::File::create(&path).unwrap();
     let mut writer = SerializedFileWriter::new(file, schema, Arc::new(properties)).unwrap();

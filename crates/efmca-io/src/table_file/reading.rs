@@ -147,7 +147,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("rows.npy");
         let values = ndarray::Array2::from_shape_fn((100, 3), |(n, d)| (3 * n + d) as f64);
-        write_table(&path, &[], values.view(), false).unwrap();
+        let names = ["a", "b", "c"].map(str::to_owned);
+        write_table(&path, &names, values.view(), false).unwrap();
         let options = TableOptions { keep_rows: true, memory_limit: 8000, ..TableOptions::default() };
         let table = read_table(&path, &options).unwrap();
         assert!(matches!(table.rows, Some(KeptRows::Mapped(_))) && table.values.is_empty());

@@ -8,7 +8,7 @@ use crate::model::{Data, LARGEST_EXACT_H, is_sparse};
 /// Values of a table from which on it is large.
 const LARGE: usize = 1 << 24;
 /// Values of the part that most of the training is done on, and its rows at the least.
-const PART: usize = 1 << 20;
+const PART: usize = 1 << 19;
 const LEAST_ROWS: usize = 4096;
 /// Values of the part of sparse rows that families and the number of causes are looked for in.
 const SEARCHED: usize = 1 << 23;
@@ -16,7 +16,7 @@ const SEARCHED: usize = 1 << 23;
 const MOST_WORK: usize = 1 << 33;
 /// Iterations on all rows, at the most: one of so many, and a few.
 const SHARE: usize = 5;
-const LEAST_ITERATIONS: usize = 10;
+const LEAST_ITERATIONS: usize = 5;
 
 /// Every so many-th row of a data set.
 pub(super) struct Part<'a> {
@@ -73,15 +73,27 @@ impl Data for Part<'_> {
 }
 
 impl TableLearner {
-    /// The settings with which the training of a large table ends, once `start` holds what a part of the rows gave.
+    /// The settings with which the training of a large table begins, on a part of its rows.
+    pub(super) fn for_a_part(&self, part: &Part<'_>, causes: usize) -> TableLearner {
+        let exact = self.exact || self.exact_in_seconds(part, causes);
+        // one start of truncated posteriors takes as long as the rest, and ends much like another
+        let starts = if exact { self.starts } else { Some(1) };
+        TableLearner { starts, exact, ..self.clone() }
+    }
+
+    /// The settings with which it ends, once `start` holds what the part gave.
     pub(super) fn for_all_rows(&self, data: &dyn Data, causes: usize) -> TableLearner {
-        let exact = self.states.is_none()
+        let iterations = (self.iterations / SHARE).max(LEAST_ITERATIONS).min(self.iterations);
+        TableLearner { iterations, exact: self.exact || self.exact_in_seconds(data, causes), ..self.clone() }
+    }
+
+    /// Whether exact posteriors take no more than a few seconds for an iteration.
+    fn exact_in_seconds(&self, data: &dyn Data, causes: usize) -> bool {
+        self.states.is_none()
             && !is_sparse(data)
             && data.outside().is_none()
             && causes <= LARGEST_EXACT_H
-            && data.n().saturating_mul(data.d()) <= MOST_WORK >> causes;
-        let iterations = (self.iterations / SHARE).max(LEAST_ITERATIONS).min(self.iterations);
-        TableLearner { iterations, exact: self.exact || exact, ..self.clone() }
+            && data.n().saturating_mul(data.d()) <= MOST_WORK >> causes
     }
 }
 
@@ -96,7 +108,7 @@ mod tests {
         assert!(Part::to_begin_with(&rows(500_000, 30)).is_none());
         let large = rows(1 << 20, 16);
         let part = Part::to_begin_with(&large).unwrap();
-        assert_eq!((part.step, part.n()), (16, 1 << 16));
+        assert_eq!((part.step, part.n()), (32, 1 << 15));
         assert!(Part::to_begin_with(&rows(5000, 4000)).is_none());
     }
 
@@ -106,6 +118,9 @@ mod tests {
         let learner = TableLearner::new();
         assert!(learner.for_all_rows(&table, 8).exact && !learner.for_all_rows(&table, 10).exact);
         assert!(!learner.clone().states(20).for_all_rows(&table, 8).exact);
+        let part = Part::to_begin_with(&table).unwrap();
+        assert_eq!(learner.for_a_part(&part, 8).starts, Some(10));
+        assert_eq!(learner.for_a_part(&part, 20).starts, Some(1));
         assert_eq!(learner.for_all_rows(&table, 8).iterations, 20);
         assert_eq!(learner.iterations(4).for_all_rows(&table, 8).iterations, 4);
     }

@@ -106,7 +106,7 @@ impl TableLearner {
             Some(part) => {
                 // what was found on the whole table is not compared with what comes of a part
                 families.fit = None;
-                let begun = self.train(&part, &families, &causes, &mut watch);
+                let begun = self.for_a_part(&part, causes.h).train(&part, &families, &causes, &mut watch);
                 match begun.map_err(|error| error.of_every_row(part.step)) {
                     // all values of a column may be missing in a part
                     Err(Error::EmptyColumn { .. }) => self.train(data, &families, &causes, &mut watch)?,

@@ -247,8 +247,8 @@ impl TableLearner {
     /// given, the rows are not copied; otherwise they are, for the searches, in which all rows count alike. Of
     /// [`SparseRows`](crate::SparseRows), and of rows that are not in memory, a part is looked at in the searches.
     ///
-    /// A table of more than 2²⁴ values is first learned from a part of its rows, with all starts and iterations, and
-    /// then from all of them, for a fifth of the iterations or ten.
+    /// A table of more than 2²⁴ values is first learned from a part of its rows, with all iterations (and all starts, if
+    /// posteriors are exact), and then from all of them, for a fifth of the iterations or five.
     ///
     /// # Errors
     ///

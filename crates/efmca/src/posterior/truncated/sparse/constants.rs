@@ -67,24 +67,28 @@ impl Constants {
         (&self.ranks[range.clone()], &self.terms[range])
     }
 
-    /// $c(\vec s)$.
-    pub(crate) fn of(&self, state: &[u64]) -> f64 {
-        let part = &self.known[bits::hash(state) as usize % PARTS];
-        if let Some(known) = lock(part).get(state) {
-            return *known;
+    /// Adds $c(\vec s)$ of each of `states`, which have `words` words each, to `joints`.
+    pub(crate) fn add_to(&self, states: &[u64], words: usize, joints: &mut [f64]) {
+        let mut unknown: Vec<(Vec<u16>, usize)> = Vec::new();
+        for (index, state) in states.chunks_exact(words).enumerate() {
+            match lock(self.part_of(state)).get(state) {
+                Some(known) => joints[index] += known,
+                None => unknown.push((causes_of(state), index)),
+            }
         }
-        let value = self.make(state);
-        remember(part, state, value);
-        value
+        // neighbours in this order share their first causes, whose winners are found once
+        unknown.sort_unstable();
+        let mut path = Path::new(self);
+        for (causes, index) in &unknown {
+            let value = path.sum(self, causes);
+            joints[*index] += value;
+            let state = &states[index * words..][..words];
+            remember(self.part_of(state), state, value);
+        }
     }
 
-    fn make(&self, state: &[u64]) -> f64 {
-        // the last cause is not needed as a part of other states
-        let (mut others, mut last) = (state.to_vec(), None);
-        bits::each(state, |cause| last = Some(cause));
-        let Some(last) = last else { return sum(self.of_cause(self.h).1) };
-        bits::flip(&mut others, last);
-        self.with(&self.winners(&others), last)
+    fn part_of(&self, state: &[u64]) -> &Mutex<Known<f64>> {
+        &self.known[bits::hash(state) as usize % PARTS]
     }
 
     /// $c$ of `state` with each of its $H$ bits flipped in turn.
@@ -93,45 +97,95 @@ impl Constants {
         if let Some(known) = lock(part).get(state) {
             return known.clone();
         }
-        let winners = self.winners(state);
-        let mut flipped = state.to_vec();
-        let flip = |cause: usize| match bits::has(state, cause) {
-            true => {
-                bits::flip(&mut flipped, cause);
-                let value = self.make(&flipped);
-                bits::flip(&mut flipped, cause);
-                value
-            }
-            false => self.with(&winners, cause),
-        };
-        let values: Arc<[f64]> = (0..self.h).map(flip).collect();
+        let causes = causes_of(state);
+        let mut path = Path::new(self);
+        let mut without = Vec::with_capacity(causes.len());
+        let mut values = vec![0.0; self.h];
+        for dropped in causes.iter().rev() {
+            without.clear();
+            without.extend(causes.iter().copied().filter(|cause| cause != dropped));
+            values[usize::from(*dropped)] = path.sum(self, &without);
+        }
+        path.go(self, &causes);
+        for cause in (0..self.h).filter(|cause| !bits::has(state, *cause)) {
+            values[cause] = path.sum_with(self, cause);
+        }
+        let values: Arc<[f64]> = values.into();
         remember(part, state, values.clone());
         values
     }
+}
 
-    fn winners(&self, state: &[u64]) -> Winners {
-        let (ranks, terms) = self.of_cause(self.h);
-        let mut winners = Winners { ranks: ranks.to_vec(), terms: terms.to_vec() };
-        bits::each(state, |cause| {
-            let (ranks, terms) = self.of_cause(cause);
-            raise(ranks, terms, &mut winners.ranks, &mut winners.terms);
-        });
-        winners
+/// The winners along a list of causes: those of the background, of it and the first cause, and so on.
+struct Path {
+    causes: Vec<u16>,
+    levels: Vec<Winners>,
+}
+
+impl Path {
+    fn new(constants: &Constants) -> Path {
+        let (ranks, terms) = constants.of_cause(constants.h);
+        Path { causes: Vec::new(), levels: vec![Winners { ranks: ranks.to_vec(), terms: terms.to_vec() }] }
     }
 
-    fn with(&self, winners: &Winners, cause: usize) -> f64 {
-        let (ranks, terms) = self.of_cause(cause);
+    /// Goes to `causes`, from where the path is the same.
+    fn go(&mut self, constants: &Constants, causes: &[u16]) {
+        let same = self.causes.iter().zip(causes).take_while(|(a, b)| a == b).count();
+        self.causes.truncate(same);
+        for cause in &causes[same..] {
+            let level = self.causes.len();
+            if self.levels.len() == level + 1 {
+                let room = || vec![0.0; constants.width];
+                self.levels.push(Winners { ranks: room(), terms: room() });
+            }
+            let (before, after) = self.levels.split_at_mut(level + 1);
+            raise(constants.of_cause(usize::from(*cause)), &before[level], &mut after[0]);
+            self.causes.push(*cause);
+        }
+    }
+
+    /// The sum of the log-terms where the path is, with a cause more.
+    fn sum_with(&self, constants: &Constants, cause: usize) -> f64 {
+        let (ranks, terms) = constants.of_cause(cause);
+        let winners = &self.levels[self.causes.len()];
         sum_with(ranks, terms, &winners.ranks, &winners.terms)
+    }
+
+    /// The sum of the log-terms of `causes`.
+    fn sum(&mut self, constants: &Constants, causes: &[u16]) -> f64 {
+        let Some((last, others)) = causes.split_last() else {
+            // the background wins against itself
+            return self
+                .levels
+                .first()
+                .map_or(0.0, |empty| sum_with(&empty.ranks, &empty.terms, &empty.ranks, &empty.terms));
+        };
+        self.go(constants, others);
+        self.sum_with(constants, usize::from(*last))
     }
 }
 
-/// Adds a cause to the winners of a state.
+/// The causes of a state in ascending order.
+fn causes_of(state: &[u64]) -> Vec<u16> {
+    let mut causes = Vec::new();
+    bits::each(state, |cause| causes.push(cause as u16));
+    causes
+}
+
+/// The winners of a state with a cause more.
+fn raise((ranks, terms): (&[f64], &[f64]), old: &Winners, new: &mut Winners) {
+    raise_all([ranks, terms], [&old.ranks, &old.terms], &mut new.ranks, &mut new.terms);
+}
+
 #[multiversion(targets("x86_64+avx2", "aarch64+neon"))]
-fn raise(ranks: &[f64], terms: &[f64], best_ranks: &mut [f64], best_terms: &mut [f64]) {
-    for (((rank, term), best_rank), best_term) in ranks.iter().zip(terms).zip(best_ranks).zip(best_terms) {
-        let wins = *rank > *best_rank;
-        *best_rank = if wins { *rank } else { *best_rank };
-        *best_term = if wins { *term } else { *best_term };
+fn raise_all(cause: [&[f64]; 2], old: [&[f64]; 2], new_ranks: &mut [f64], new_terms: &mut [f64]) {
+    let old = old[0].iter().zip(old[1]);
+    let new = new_ranks.iter_mut().zip(new_terms);
+    for (((rank, term), (old_rank, old_term)), (new_rank, new_term)) in cause[0].iter().zip(cause[1]).zip(old).zip(new)
+    {
+        let wins = *rank > *old_rank;
+        *new_rank = if wins { *rank } else { *old_rank };
+        *new_term = if wins { *term } else { *old_term };
     }
 }
 
@@ -147,11 +201,6 @@ fn sum_with(ranks: &[f64], terms: &[f64], best_ranks: &[f64], best_terms: &[f64]
         }
     }
     sums.iter().sum()
-}
-
-/// The same of one cause alone.
-fn sum(terms: &[f64]) -> f64 {
-    sum_with(terms, terms, terms, terms)
 }
 
 fn lock<T>(part: &Mutex<T>) -> MutexGuard<'_, T> {
