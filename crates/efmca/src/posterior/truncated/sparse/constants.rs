@@ -1,6 +1,7 @@
 //! What a row of zeros adds to the log-joints of states.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use multiversion::multiversion;
@@ -12,6 +13,8 @@ use crate::posterior::truncated::observations::Row;
 
 /// Parts of the memory, so that threads seldom wait for each other.
 const PARTS: usize = 64;
+/// Columns that are worked on together: those of all causes fit into the second cache.
+const BLOCK: usize = 16 * LANES;
 /// States that are remembered in each part; others are made anew.
 const MOST: usize = 1 << 14;
 
@@ -31,12 +34,6 @@ pub(crate) struct Constants {
 }
 
 type Known<T> = HashMap<Box<[u64]>, T>;
-
-/// The winners of a state: their ranks and log-terms in each column.
-struct Winners {
-    ranks: Vec<f64>,
-    terms: Vec<f64>,
-}
 
 impl Constants {
     pub(super) fn new<R: Rank>(layout: &Layout<f64, R>, zero: &Row<f64>) -> Constants {
@@ -69,21 +66,27 @@ impl Constants {
 
     /// Adds $c(\vec s)$ of each of `states`, which have `words` words each, to `joints`.
     pub(crate) fn add_to(&self, states: &[u64], words: usize, joints: &mut [f64]) {
-        let mut unknown: Vec<(Vec<u16>, usize)> = Vec::new();
+        let mut unknown: Vec<List> = Vec::new();
         for (index, state) in states.chunks_exact(words).enumerate() {
             match lock(self.part_of(state)).get(state) {
                 Some(known) => joints[index] += known,
-                None => unknown.push((causes_of(state), index)),
+                None => unknown.push(List { causes: causes_of(state), index, sum: 0.0 }),
             }
         }
-        // neighbours in this order share their first causes, whose winners are found once
-        unknown.sort_unstable();
-        let mut path = Path::new(self);
-        for (causes, index) in &unknown {
-            let value = path.sum(self, causes);
-            joints[*index] += value;
+        if unknown.is_empty() {
+            return;
+        }
+        // causes that many of the states have come first, so that these states share the beginning of their lists
+        let mut often = vec![0_usize; self.h];
+        unknown.iter().flat_map(|list| &list.causes).for_each(|cause| often[usize::from(*cause)] += 1);
+        let order = |cause: &u16| (usize::MAX - often[usize::from(*cause)], *cause);
+        unknown.iter_mut().for_each(|list| list.causes.sort_unstable_by_key(order));
+        unknown.sort_unstable_by(|a, b| a.causes.cmp(&b.causes));
+        self.sum_up(&mut unknown);
+        for List { index, sum, .. } in &unknown {
+            joints[*index] += sum;
             let state = &states[index * words..][..words];
-            remember(self.part_of(state), state, value);
+            remember(self.part_of(state), state, *sum);
         }
     }
 
@@ -98,70 +101,92 @@ impl Constants {
             return known.clone();
         }
         let causes = causes_of(state);
-        let mut path = Path::new(self);
-        let mut without = Vec::with_capacity(causes.len());
+        let flip = |index: usize| {
+            let mut causes = causes.clone();
+            match bits::has(state, index) {
+                true => causes.retain(|cause| usize::from(*cause) != index),
+                false => causes.push(index as u16),
+            }
+            List { causes, index, sum: 0.0 }
+        };
+        let mut flips: Vec<List> = (0..self.h).map(flip).collect();
+        flips.sort_unstable_by(|a, b| a.causes.cmp(&b.causes));
+        self.sum_up(&mut flips);
         let mut values = vec![0.0; self.h];
-        for dropped in causes.iter().rev() {
-            without.clear();
-            without.extend(causes.iter().copied().filter(|cause| cause != dropped));
-            values[usize::from(*dropped)] = path.sum(self, &without);
-        }
-        path.go(self, &causes);
-        for cause in (0..self.h).filter(|cause| !bits::has(state, *cause)) {
-            values[cause] = path.sum_with(self, cause);
-        }
+        flips.iter().for_each(|flip| values[flip.index] = flip.sum);
         let values: Arc<[f64]> = values.into();
         remember(part, state, values.clone());
         values
     }
+
+    /// Finds the sums of all lists, some columns at a time, because these stay near while all lists are gone through. The order
+    /// of additions is that of the columns, whatever the lists and their order.
+    fn sum_up(&self, lists: &mut [List]) {
+        let mut path = Path::default();
+        for start in (0..self.width).step_by(BLOCK) {
+            path.begin(self, start..(start + BLOCK).min(self.width));
+            for list in &mut *lists {
+                list.sum += path.sum(self, &list.causes);
+            }
+        }
+    }
 }
 
-/// The winners along a list of causes: those of the background, of it and the first cause, and so on.
-struct Path {
+/// The causes of a state, and the sum of the log-terms of their winners.
+struct List {
     causes: Vec<u16>,
-    levels: Vec<Winners>,
+    index: usize,
+    sum: f64,
+}
+
+/// Winners in some columns along a list of causes: the background, the better of it and the first cause, and so on.
+#[derive(Default)]
+struct Path {
+    columns: Range<usize>,
+    causes: Vec<u16>,
+    /// A line of columns for each level.
+    ranks: Vec<f64>,
+    terms: Vec<f64>,
 }
 
 impl Path {
-    fn new(constants: &Constants) -> Path {
+    /// Starts with the background in these columns.
+    fn begin(&mut self, constants: &Constants, columns: Range<usize>) {
+        self.causes.clear();
         let (ranks, terms) = constants.of_cause(constants.h);
-        Path { causes: Vec::new(), levels: vec![Winners { ranks: ranks.to_vec(), terms: terms.to_vec() }] }
-    }
-
-    /// Goes to `causes`, from where the path is the same.
-    fn go(&mut self, constants: &Constants, causes: &[u16]) {
-        let same = self.causes.iter().zip(causes).take_while(|(a, b)| a == b).count();
-        self.causes.truncate(same);
-        for cause in &causes[same..] {
-            let level = self.causes.len();
-            if self.levels.len() == level + 1 {
-                let room = || vec![0.0; constants.width];
-                self.levels.push(Winners { ranks: room(), terms: room() });
-            }
-            let (before, after) = self.levels.split_at_mut(level + 1);
-            raise(constants.of_cause(usize::from(*cause)), &before[level], &mut after[0]);
-            self.causes.push(*cause);
-        }
-    }
-
-    /// The sum of the log-terms where the path is, with a cause more.
-    fn sum_with(&self, constants: &Constants, cause: usize) -> f64 {
-        let (ranks, terms) = constants.of_cause(cause);
-        let winners = &self.levels[self.causes.len()];
-        sum_with(ranks, terms, &winners.ranks, &winners.terms)
+        self.ranks.splice(.., ranks[columns.clone()].iter().copied());
+        self.terms.splice(.., terms[columns.clone()].iter().copied());
+        self.columns = columns;
     }
 
     /// The sum of the log-terms of `causes`.
     fn sum(&mut self, constants: &Constants, causes: &[u16]) -> f64 {
+        let size = self.columns.len();
         let Some((last, others)) = causes.split_last() else {
             // the background wins against itself
-            return self
-                .levels
-                .first()
-                .map_or(0.0, |empty| sum_with(&empty.ranks, &empty.terms, &empty.ranks, &empty.terms));
+            let (ranks, terms) = (&self.ranks[..size], &self.terms[..size]);
+            return sum_with(ranks, terms, ranks, terms);
         };
-        self.go(constants, others);
-        self.sum_with(constants, usize::from(*last))
+        let same = self.causes.iter().zip(others).take_while(|(a, b)| a == b).count();
+        self.causes.truncate(same);
+        for cause in &others[same..] {
+            let level = self.causes.len();
+            let end = (level + 2) * size;
+            if self.ranks.len() < end {
+                self.ranks.resize(end, 0.0);
+                self.terms.resize(end, 0.0);
+            }
+            let (ranks, terms) = constants.of_cause(usize::from(*cause));
+            let (old_ranks, new_ranks) = self.ranks[level * size..end].split_at_mut(size);
+            let (old_terms, new_terms) = self.terms[level * size..end].split_at_mut(size);
+            let cause_here = [&ranks[self.columns.clone()], &terms[self.columns.clone()]];
+            raise(cause_here, [old_ranks, old_terms], new_ranks, new_terms);
+            self.causes.push(*cause);
+        }
+        let (ranks, terms) = constants.of_cause(usize::from(*last));
+        let here = self.causes.len() * size..(self.causes.len() + 1) * size;
+        let (ranks, terms) = (&ranks[self.columns.clone()], &terms[self.columns.clone()]);
+        sum_with(ranks, terms, &self.ranks[here.clone()], &self.terms[here])
     }
 }
 
@@ -173,12 +198,8 @@ fn causes_of(state: &[u64]) -> Vec<u16> {
 }
 
 /// The winners of a state with a cause more.
-fn raise((ranks, terms): (&[f64], &[f64]), old: &Winners, new: &mut Winners) {
-    raise_all([ranks, terms], [&old.ranks, &old.terms], &mut new.ranks, &mut new.terms);
-}
-
 #[multiversion(targets("x86_64+avx2", "aarch64+neon"))]
-fn raise_all(cause: [&[f64]; 2], old: [&[f64]; 2], new_ranks: &mut [f64], new_terms: &mut [f64]) {
+fn raise(cause: [&[f64]; 2], old: [&[f64]; 2], new_ranks: &mut [f64], new_terms: &mut [f64]) {
     let old = old[0].iter().zip(old[1]);
     let new = new_ranks.iter_mut().zip(new_terms);
     for (((rank, term), (old_rank, old_term)), (new_rank, new_term)) in cause[0].iter().zip(cause[1]).zip(old).zip(new)
