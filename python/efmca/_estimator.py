@@ -163,8 +163,9 @@ class EFMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array, DataFrame or list of shape (n_samples, n_features)
-            The table, NaN where a value is missing. Float arrays are not copied.
+        X : array, sparse matrix, DataFrame or list of shape (n_samples, n_features)
+            The table, NaN where a value is missing. Float arrays are not copied. Matrices of scipy.sparse are not made whole;
+            what they do not store are zeros.
         y : None
             Ignored.
         sample_weight : array of shape (n_samples,), optional
@@ -270,7 +271,7 @@ class EFMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array, DataFrame or list of shape (n_samples, n_features)
+        X : array, sparse matrix, DataFrame or list of shape (n_samples, n_features)
             Rows, NaN where a value is missing. Each is explained by itself.
 
         Returns
