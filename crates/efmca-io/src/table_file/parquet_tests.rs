@@ -47,7 +47,8 @@ fn put(writer: &mut SerializedColumnWriter<'_>, values: &Values) {
 /// A file with these columns in each of `groups` parts.
 fn file(folder: &Path, schema: &str, columns: &[Values], groups: usize, packing: Compression) -> PathBuf {
     let path = folder.join("table.parquet");
-    let schema = Arc::new(parse_message_type(&format!("message table {{ {schema}; }}")).unwrap());
+    let end = if schema.ends_with('}') { "" } else { ";" };
+    let schema = Arc::new(parse_message_type(&format!("message table {{ {schema}{end} }}")).unwrap());
     let properties = WriterProperties::builder().set_compression(packing).build();
     let file = std::fs::File::create(&path).unwrap();
     let mut writer = SerializedFileWriter::new(file, schema, Arc::new(properties)).unwrap();
@@ -109,7 +110,7 @@ fn what_is_no_table_of_numbers_is_told_with_its_column() {
     assert!(days.contains("column `day` holds dates; turn them into numbers"), "{days}");
     let stamps = plain("required int64 at (TIMESTAMP(NANOS,true))", Values::Long(vec![1]));
     assert!(stamps.contains("column `at` holds dates"), "{stamps}");
-    let nested = plain("optional group tags { optional int32 first; }", Values::Real(Vec::new()));
+    let nested = plain("required group tags { required int32 first; }", Values::Short(vec![1]));
     assert!(nested.contains("column `tags` is nested") && nested.contains("leave it out"), "{nested}");
     let infinite = plain("optional double x", Values::Real(vec![Some(1.0), Some(f64::INFINITY), Some(2.0)]));
     assert!(infinite.contains("row 2, column `x`: `inf` is infinite"), "{infinite}");
