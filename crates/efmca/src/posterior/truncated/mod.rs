@@ -96,7 +96,7 @@ pub const LARGEST_H: usize = u16::MAX as usize - 1;
 pub(crate) enum Observed {
     Single(Observations<f32>),
     Double(Observations<f64>),
-    Sparse(SparseObservations),
+    Sparse(Box<SparseObservations>),
 }
 
 macro_rules! both {
@@ -112,7 +112,7 @@ macro_rules! both {
 impl Observed {
     pub(crate) fn new(columns: &Columns, data: &dyn Data, precision: Precision) -> Result<Observed> {
         if is_sparse(data) {
-            return Ok(Observed::Sparse(SparseObservations::new(columns, data)?));
+            return Ok(Observed::Sparse(Box::new(SparseObservations::new(columns, data)?)));
         }
         // sums of weighted rows must stay where `f32` has room
         let heavy = data.weights().is_some_and(|weights| weights.iter().any(|weight| *weight > HEAVIEST_SINGLE));
