@@ -7,6 +7,7 @@ mod camera;
 mod cleaning;
 mod exponential;
 mod large_bars;
+mod large_tables;
 mod natural;
 mod noise_audio;
 mod noise_images;
@@ -46,6 +47,8 @@ enum Experiment {
     Camera(camera::Settings),
     /// Bars by variational EM: ten of them beside exact EM, and up to sixty.
     LargeBars(large_bars::Settings),
+    /// Large tables: a million rows of mixed columns, and counts that are mostly zeros; CPU seconds and memory.
+    LargeTables(large_tables::Settings),
     /// House with exponential noise (Sec. 7.2.3): three noise models and the tool's own settings.
     Exponential(exponential::Settings),
     /// Features of natural images (Sec. 7.2.1): means and standard deviations of patches, and what they look like.
@@ -83,6 +86,7 @@ fn main() -> ExitCode {
         Experiment::Camera(settings) => camera::run(settings, &arguments.out),
         Experiment::Exponential(settings) => exponential::run(settings, &arguments.out),
         Experiment::LargeBars(settings) => large_bars::run(settings, &arguments.out),
+        Experiment::LargeTables(settings) => large_tables::run(settings, &arguments.out),
         Experiment::Natural(settings) => natural::run(settings, &arguments.out),
         Experiment::NoiseAudio(settings) => noise_audio::run(settings, &arguments.out),
         Experiment::NoiseImages(settings) => noise_images::run(settings, &arguments.out),

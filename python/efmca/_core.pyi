@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import disjoint_base
 
+from efmca._frames import SparseTable
+
 _Array = NDArray[np.float64]
-_Table = NDArray[np.float64] | NDArray[np.float32]
+_Table = NDArray[np.float64] | NDArray[np.float32] | SparseTable
 _FamilyArg = str | OwnFamily
 _Work = dict[str, Any]
 

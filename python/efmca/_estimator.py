@@ -178,8 +178,9 @@ class EFMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array, DataFrame or list of shape (n_samples, n_features)
-            The table, NaN where a value is missing. Float arrays are not copied.
+        X : array, sparse matrix, DataFrame or list of shape (n_samples, n_features)
+            The table, NaN where a value is missing. Float arrays are not copied. Matrices of scipy.sparse are not made whole;
+            what they do not store are zeros.
         y : None
             Ignored.
         sample_weight : array of shape (n_samples,), optional
@@ -191,7 +192,7 @@ class EFMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             The estimator itself.
         """
         settings = self._settings()
-        array, columns = read_table(X)
+        array, columns = read_table(X, sparse=True)
         if array.shape[0] < 2:
             raise ValueError(
                 f"Found array with {array.shape[0]} sample(s) (shape={array.shape}) while a minimum of 2 is required by "
@@ -287,7 +288,7 @@ class EFMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array, DataFrame or list of shape (n_samples, n_features)
+        X : array, sparse matrix, DataFrame or list of shape (n_samples, n_features)
             Rows, NaN where a value is missing. Each is explained by itself.
 
         Returns
@@ -453,7 +454,7 @@ class EFMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """The rows in the columns of the model."""
         self._check_fitted()
         self._check_names(frame_names(X))
-        array, columns = read_table(X, self._columns)
+        array, columns = read_table(X, self._columns, sparse=True)
         if columns.count != self.n_features_in_:
             raise ValueError(
                 f"X has {columns.count} features, but {type(self).__name__} is expecting {self.n_features_in_} features "
@@ -510,6 +511,7 @@ class EFMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
         return tags
 
 

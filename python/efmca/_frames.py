@@ -1,4 +1,4 @@
-"""Tables of any kind as arrays of numbers: numpy, pandas, polars, lists; columns of labels by their categories."""
+"""Tables of any kind as arrays of numbers: numpy, scipy.sparse, pandas, polars, lists; columns of labels by their categories."""
 
 from __future__ import annotations
 
@@ -9,6 +9,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[Any]
+
+
+@dataclass
+class SparseTable:
+    """The values of a sparse matrix that are stored, row by row; all others are zeros."""
+
+    shape: tuple[int, int]
+    n_columns: int
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.uint32]
+    values: NDArray[np.float64]
+
+    def toarray(self) -> Floats:
+        """The whole table."""
+        array = np.zeros(self.shape)
+        rows = np.repeat(np.arange(self.shape[0]), np.diff(self.indptr))
+        np.add.at(array, (rows, self.indices), self.values)
+        return array
+
+
+def is_sparse(x: Any) -> bool:
+    """Tell matrices and arrays of scipy.sparse without importing it."""
+    return hasattr(x, "nnz") and hasattr(x, "tocsr")
 
 
 @dataclass
@@ -44,13 +67,21 @@ def frame_kind(x: Any) -> str:
     return "numpy"
 
 
-def read_table(x: Any, known: Columns | None = None, who: str = "EFMCA") -> tuple[Floats, Columns]:
+def read_table(
+    x: Any, known: Columns | None = None, who: str = "EFMCA", sparse: bool = False
+) -> tuple[Any, Columns]:
     """Return a table as a float array, without a copy where it is one already, and what is known of its columns.
 
-    With `known` columns labels have the codes that they had when these were read.
+    With `known` columns labels have the codes that they had when these were read. A sparse matrix becomes a whole array, or
+    with `sparse` a `SparseTable`.
     """
     kind = frame_kind(x)
-    if kind == "numpy":
+    array: Any
+    if is_sparse(x):
+        stored = _stored(x)
+        array = stored if sparse else stored.toarray()
+        columns = Columns(array.shape[1], None, [None] * array.shape[1])
+    elif kind == "numpy":
         array = _plain(x)
         columns = Columns(array.shape[1], None, [None] * array.shape[1])
     else:
@@ -64,11 +95,6 @@ def read_table(x: Any, known: Columns | None = None, who: str = "EFMCA") -> tupl
 
 def _plain(x: Any) -> Floats:
     """A two-dimensional float array, which is `x` itself where it is one."""
-    if hasattr(x, "nnz") and hasattr(x, "toarray"):
-        raise TypeError(
-            "X is a sparse matrix: zeros are values here, and are not left out. Pass X.toarray(), or apply a model to "
-            "blocks of rows: np.vstack([model.transform(X[i:i + 1000].toarray()) for i in range(0, X.shape[0], 1000)])"
-        )
     array = as_array(x)
     if array.dtype.kind == "c":
         raise ValueError("Complex data not supported: give real numbers")
@@ -82,6 +108,22 @@ def _plain(x: Any) -> Floats:
     if array.ndim != 2:
         raise ValueError(f"Found array with dim {array.ndim}, while dim <= 2 is required by EFMCA: give rows and columns")
     return as_floats(array)
+
+
+def _stored(x: Any) -> SparseTable:
+    """The stored values of a sparse matrix of any form."""
+    if x.ndim != 2:
+        raise ValueError(f"Found array with dim {x.ndim}, while dim 2 is required by EFMCA: give rows and columns")
+    if x.dtype.kind not in "fiub":
+        raise TypeError(f"values of type {x.dtype} are no numbers; turn them into numbers first")
+    rows = x.tocsr()
+    return SparseTable(
+        shape=(int(rows.shape[0]), int(rows.shape[1])),
+        n_columns=int(rows.shape[1]),
+        indptr=np.ascontiguousarray(rows.indptr, dtype=np.int64),
+        indices=np.ascontiguousarray(rows.indices, dtype=np.uint32),
+        values=np.ascontiguousarray(rows.data, dtype=np.float64),
+    )
 
 
 def as_array(x: Any) -> Any:

@@ -209,15 +209,31 @@ def test_wrong_tables(counts):
     fails(None, ValueError, "Expected 2D array")
 
 
-def test_sparse_matrices_are_refused_with_what_to_do(counts):
+@pytest.mark.parametrize("form", ["csr_matrix", "csc_matrix", "coo_matrix", "csr_array"])
+def test_sparse_matrices_are_whole_tables(counts, form):
     sparse = pytest.importorskip("scipy.sparse")
-    with pytest.raises(TypeError, match=r"sparse matrix.*toarray.*blocks of rows"):
-        EFMCA(2, "poisson").fit(sparse.csr_matrix(counts))
-    model = EFMCA(2, "poisson").fit(counts)
-    X = sparse.csr_matrix(counts)
-    # what the message says
-    found = np.vstack([model.transform(X[i : i + 100].toarray()) for i in range(0, X.shape[0], 100)])
-    assert np.array_equal(found, model.transform(counts))
+    X = getattr(sparse, form)(counts)
+    settings = {"inference": "truncated", "n_states": 4, "max_iter": 15, "random_state": 1}
+    whole, kept = EFMCA(2, "poisson", **settings).fit(counts), EFMCA(2, "poisson", **settings).fit(X)
+    np.testing.assert_allclose(kept.means_, whole.means_, rtol=1e-6)
+    np.testing.assert_allclose(whole.transform(X), whole.transform(counts), atol=1e-9)
+    np.testing.assert_allclose(whole.score_samples(X), whole.score_samples(counts), atol=1e-9)
+    assert whole.posterior_mean(X).shape == counts.shape
+
+
+def test_stored_values_in_any_order(counts):
+    sparse = pytest.importorskip("scipy.sparse")
+    model = EFMCA(2, "poisson", random_state=1).fit(counts)
+    # the first value twice, and columns that fall
+    data, indices, indptr = [1.0, 2.0, 3.0], [2, 0, 2], [0, 3]
+    X = sparse.csr_matrix((data, indices, indptr), shape=(1, counts.shape[1]))
+    row = np.zeros((1, counts.shape[1]))
+    row[0, [0, 2]] = 2.0, 4.0
+    np.testing.assert_allclose(model.score_samples(X), model.score_samples(row), atol=1e-9)
+    with pytest.raises(ValueError, match="features"):
+        model.transform(sparse.csr_matrix((2, counts.shape[1] + 1)))
+    with pytest.raises(TypeError, match="no numbers"):
+        model.transform(sparse.csr_matrix(np.array([[1j] * counts.shape[1]])))
 
 
 def test_before_fit_and_with_other_columns(counts):

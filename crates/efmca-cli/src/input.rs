@@ -17,7 +17,7 @@ use crate::failure::Failure;
 /// The data.
 #[derive(Debug, clap::Args)]
 pub(crate) struct InputArgs {
-    /// An image (PNG, TIFF, FITS, NPY, NPZ), a sound (WAV), or a table (CSV, NPY, NPZ with file.npz:name).
+    /// An image (PNG, TIFF, FITS, NPY, NPZ), a sound (WAV), or a table (CSV, Parquet, NPY, NPZ with file.npz:name).
     #[arg(value_name = "INPUT")]
     pub(crate) input: PathBuf,
     /// Kind of INPUT; for arrays it is guessed from the shape otherwise.

@@ -3,7 +3,7 @@
 //! | module or function | files |
 //! | --- | --- |
 //! | [`image_file`] | images as scientists have them: PNG, TIFF, NPY, NPZ and FITS |
-//! | [`table_file`] | tables: CSV, NPY and NPZ |
+//! | [`table_file`] | tables: CSV, Parquet, NPY, NPZ and sparse matrices |
 //! | [`sound`] | WAV files, resampling and spectrograms |
 //! | [`FileKind`] | what a file most likely holds |
 //! | [`MappedRows`] | rows of an NPY file that stay on the disk |

@@ -1,6 +1,6 @@
-//! Arrays of numpy as data of the library. Nothing is copied.
+//! Arrays of numpy as data of the library. Nothing is copied but the stored values of sparse matrices.
 
-use efmca::{Data, Weighted};
+use efmca::{Data, SparseRows, Weighted};
 use ndarray::{Array1, ArrayView2};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
@@ -12,15 +12,35 @@ use crate::errors::Fault;
 pub(crate) enum Table<'py> {
     Double(PyReadonlyArray2<'py, f64>),
     Single(PyReadonlyArray2<'py, f32>),
+    Sparse(Stored<'py>),
+}
+
+/// The stored values of a sparse matrix: `SparseTable` of Python.
+#[derive(FromPyObject)]
+pub(crate) struct Stored<'py> {
+    n_columns: usize,
+    indptr: PyReadonlyArray1<'py, i64>,
+    indices: PyReadonlyArray1<'py, u32>,
+    values: PyReadonlyArray1<'py, f64>,
 }
 
 impl Table<'_> {
     /// The rows. They can be read by threads that do not have the interpreter's lock.
-    pub(crate) fn rows(&self) -> Rows<'_> {
-        match self {
+    pub(crate) fn rows(&self) -> Result<Rows<'_>, Fault> {
+        Ok(match self {
             Table::Double(array) => Rows::Double(array.as_array()),
             Table::Single(array) => Rows::Single(array.as_array()),
-        }
+            Table::Sparse(stored) => Rows::Sparse(stored.rows()?),
+        })
+    }
+}
+
+impl Stored<'_> {
+    fn rows(&self) -> Result<SparseRows, Fault> {
+        // a negative start is larger than all that there can be
+        let starts = self.indptr.as_array().iter().map(|start| usize::try_from(*start).unwrap_or(usize::MAX)).collect();
+        let (indices, values) = (self.indices.as_array().to_vec(), self.values.as_array().to_vec());
+        Ok(SparseRows::new(self.n_columns, starts, indices, values)?)
     }
 }
 
@@ -28,6 +48,7 @@ impl Table<'_> {
 pub(crate) enum Rows<'a> {
     Double(ArrayView2<'a, f64>),
     Single(ArrayView2<'a, f32>),
+    Sparse(SparseRows),
 }
 
 impl Rows<'_> {
@@ -35,6 +56,7 @@ impl Rows<'_> {
         match self {
             Rows::Double(rows) => rows,
             Rows::Single(rows) => rows,
+            Rows::Sparse(rows) => rows,
         }
     }
 

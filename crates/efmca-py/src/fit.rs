@@ -91,7 +91,8 @@ pub(crate) fn fit<'py>(
     work: Work,
 ) -> PyResult<(Model, Bound<'py, PyDict>)> {
     let learner = settings.learner(py).map_err(|fault| fault.into_python(None))?;
-    let (rows, weights) = (x.rows(), weights(sample_weight));
+    let rows = x.rows().map_err(|fault| fault.into_python(None))?;
+    let weights = weights(sample_weight);
     let learned = work.run(py, |observer| rows.weighted(weights, |data| Ok(learner.run_data(data, observer)?)))?;
     let about = about(py, &learned)?;
     let own = settings.families.iter().flatten().filter_map(|family| family.own(py));

@@ -71,7 +71,7 @@ impl Model {
         work: &Work,
         apply: impl FnOnce(&Encoder<'_>, &dyn Data, &mut Observer<'_>) -> Result<T, Error> + Send,
     ) -> PyResult<T> {
-        let rows = x.rows();
+        let rows = x.rows().map_err(|fault| fault.into_python(None))?;
         work.run(py, |observer| {
             let (found, expected) = (rows.data().d(), self.inner().d());
             if found != expected {

@@ -290,12 +290,21 @@ impl fmt::Display for Pixel {
 
 impl Error {
     /// The same fault where the data that was looked at began `rows` rows later.
-    pub(crate) fn rows_later(mut self, rows: usize) -> Self {
+    pub(crate) fn rows_later(self, rows: usize) -> Self {
+        self.in_row(|row| row + rows)
+    }
+
+    /// The same fault where every `step`-th row was looked at.
+    pub(crate) fn of_every_row(self, step: usize) -> Self {
+        self.in_row(|row| row * step)
+    }
+
+    fn in_row(mut self, place: impl Fn(usize) -> usize) -> Self {
         match &mut self {
             Error::OutsideSupport { row, .. }
             | Error::NotFinite { row, .. }
             | Error::TooExtreme { row, .. }
-            | Error::ImpossibleRow { row } => *row += rows,
+            | Error::ImpossibleRow { row } => *row = place(*row),
             _ => {}
         }
         self

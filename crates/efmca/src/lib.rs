@@ -23,7 +23,7 @@
 //! ```
 //!
 //! Your own data is an `ndarray::Array2<f64>` with a row for each data point and NaN where a value is missing, the
-//! [`Patches`] of an image, or anything else that implements [`Data`]; [`Weighted`] gives rows weights.
+//! [`Patches`] of an image, [`SparseRows`], or anything else that implements [`Data`]; [`Weighted`] gives rows weights.
 //!
 //! # One call for each problem
 //!
@@ -107,7 +107,7 @@ pub mod tasks;
 pub use em::{Checkpoint, Em, Fingerprint, Fit, Held, Hold, Init, Observer, Progress, Schedule, StopReason};
 pub use error::{Error, Pixel, Result};
 pub use family::{FamilySpec, SharedFamily};
-pub use model::{Background, Data, Inference, Model, Patches, Superposition, Weighted};
+pub use model::{Background, Data, Inference, Model, Patches, SparseRows, Superposition, Weighted};
 pub use posterior::{Encoding, Truncation};
 pub use tasks::Causes;
 

@@ -112,12 +112,16 @@ pub(crate) struct TableArgs {
     /// Whether the first line of a CSV file holds the names of the columns; found in the file without it.
     #[arg(long, value_name = "yes|no", value_parser = yes_no)]
     pub(crate) header: Option<bool>,
+    /// Whether the numbers of a CSV file have decimal commas, 3,14; found in the file without it.
+    #[arg(long, value_name = "yes|no", value_parser = yes_no)]
+    pub(crate) decimal_comma: Option<bool>,
 }
 
 impl TableArgs {
     /// The same for the reader of tables.
     pub(crate) fn options(&self) -> TableOptions {
         let mut options = TableOptions { delimiter: self.delimiter, header: self.header, ..TableOptions::default() };
+        options.decimal_comma = self.decimal_comma;
         options.missing.extend(self.missing.iter().cloned());
         options
     }

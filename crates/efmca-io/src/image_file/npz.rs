@@ -20,8 +20,7 @@ type Archive<'a> = ZipArchive<Cursor<&'a [u8]>>;
 
 /// The array called `name`, or the only one.
 pub(crate) fn read(bytes: &[u8], name: Option<&str>, limit: u64) -> Result<Decoded, Fault> {
-    let mut archive = ZipArchive::new(Cursor::new(bytes))
-        .map_err(|error| Fault::damaged(format!("it is no ZIP file that can be read ({error})")))?;
+    let mut archive = open(bytes)?;
     let name = choose(&names(&archive), name)?;
     let entry =
         entry(&mut archive, &format!("{name}.npy"), limit).map_err(|fault| fault.at(format!("array `{name}`")))?;
@@ -32,6 +31,22 @@ pub(crate) fn read(bytes: &[u8], name: Option<&str>, limit: u64) -> Result<Decod
         decoded.metadata.notes = npy::read_strings(&stored).iter().filter_map(|line| notes::from_line(line)).collect();
     }
     Ok(decoded)
+}
+
+/// The names of all arrays; none if the file cannot be read.
+pub(crate) fn array_names(bytes: &[u8]) -> Vec<String> {
+    ZipArchive::new(Cursor::new(bytes)).map(|archive| names(&archive)).unwrap_or_default()
+}
+
+/// The bytes of the array called `name`, as those of an NPY file.
+pub(crate) fn entry_of(bytes: &[u8], name: &str, limit: u64) -> Result<Vec<u8>, Fault> {
+    let mut archive = open(bytes)?;
+    entry(&mut archive, &format!("{name}.npy"), limit).map_err(|fault| fault.at(format!("array `{name}`")))
+}
+
+fn open(bytes: &[u8]) -> Result<Archive<'_>, Fault> {
+    ZipArchive::new(Cursor::new(bytes))
+        .map_err(|error| Fault::damaged(format!("it is no ZIP file that can be read ({error})")))
 }
 
 /// The first bytes, `most` of them, of the array called `name`, or of the only one.
@@ -100,20 +115,25 @@ pub(crate) fn pack(name: Option<&str>, array: &[u8], notes: &[(String, String)])
             "choose another name after the colon",
         ));
     }
+    let mut arrays = vec![(name, array.to_vec())];
+    if !notes.is_empty() {
+        let lines: Vec<String> = notes.iter().map(|(key, value)| notes::to_line(key, value)).collect();
+        arrays.push((NOTES, npy::write_strings(&lines)));
+    }
+    pack_all(&arrays)
+}
+
+/// The bytes of an NPZ file with these arrays, given as those of NPY files.
+pub(crate) fn pack_all(arrays: &[(&str, Vec<u8>)]) -> Result<Vec<u8>, Fault> {
     let failed =
         |error: &dyn std::fmt::Display| Fault::new(format!("the ZIP file cannot be made ({error})"), "use NPY or TIFF");
     let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
-    let mut add = |name: &str, bytes: &[u8]| -> Result<(), Fault> {
+    for (name, bytes) in arrays {
         let options = SimpleFileOptions::default()
             .compression_method(CompressionMethod::Deflated)
             .large_file(bytes.len() as u64 >= u64::from(u32::MAX));
         archive.start_file(format!("{name}.npy"), options).map_err(|error| failed(&error))?;
-        archive.write_all(bytes).map_err(|error| failed(&error))
-    };
-    add(name, array)?;
-    if !notes.is_empty() {
-        let lines: Vec<String> = notes.iter().map(|(key, value)| notes::to_line(key, value)).collect();
-        add(NOTES, &npy::write_strings(&lines))?;
+        archive.write_all(bytes).map_err(|error| failed(&error))?;
     }
     archive.finish().map(Cursor::into_inner).map_err(|error| failed(&error))
 }

@@ -55,7 +55,7 @@ pub(crate) fn read(bytes: &[u8], format: Format, array: Option<&str>, options: &
         return Err(Fault::new("all its values are NaN", "give an array with numbers"));
     }
     if !empty.contains(&true) {
-        return Ok(Table { names, values, kinds: vec![Kind::Number; width], empty: Vec::new(), remarks });
+        return Ok(Table { names, values, kinds: vec![Kind::Number; width], empty: Vec::new(), remarks, rows: None });
     }
     for (index, name) in names.iter().enumerate().filter(|(index, _)| empty.get(*index) == Some(&true)) {
         let place = if *name == default_name(index) { name.clone() } else { format!("column {} ({name})", index + 1) };
@@ -66,7 +66,7 @@ pub(crate) fn read(bytes: &[u8], format: Format, array: Option<&str>, options: &
     let (kept_names, empty): (Vec<_>, Vec<_>) = names.into_iter().zip(empty).partition(|(_, empty)| !empty);
     let only_names = |columns: Vec<(String, bool)>| columns.into_iter().map(|(name, _)| name).collect();
     let kinds = vec![Kind::Number; kept.len()];
-    Ok(Table { names: only_names(kept_names), values, kinds, empty: only_names(empty), remarks })
+    Ok(Table { names: only_names(kept_names), values, kinds, empty: only_names(empty), remarks, rows: None })
 }
 
 /// The names of columns as notes of an NPZ file; those that [`read`] fills in are left out.

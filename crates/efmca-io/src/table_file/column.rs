@@ -13,6 +13,9 @@ const MOST_LABELS: usize = 50;
 /// The beginning of a NaN that stands for a label; its number follows. Arithmetic makes no such NaN.
 const LABEL: u64 = 0x7ffc_0000_0000_0000;
 
+/// A second line of names or units is above this line.
+const SECOND_HEADER: u64 = 3;
+
 /// A column, while the file is read.
 ///
 /// Whether a column holds numbers or labels is only known at its last cell, so that a label goes to
@@ -24,6 +27,8 @@ pub(crate) struct Column {
     /// Cells that were meant as numbers, but cannot be read as such.
     odd_numbers: u64,
     texts: u64,
+    /// How many of these are dates.
+    dates: u64,
     first_odd: Option<Odd>,
     labels: Vec<String>,
     positions: HashMap<String, u64>,
@@ -64,6 +69,7 @@ impl Column {
             true => self.odd_numbers += 1,
             false => self.texts += 1,
         }
+        self.dates += u64::from(oddity == Oddity::Date);
         if self.first_odd.is_none() {
             self.first_odd = Some(Odd { line, oddity, text: text.clone().into_owned() });
         }
@@ -97,7 +103,10 @@ impl Column {
         };
         // Four of five cells that are numbers, or were meant as such, make a column of numbers.
         if (self.numbers + self.odd_numbers) * 5 >= all * 4 {
-            let (problem, hint) = first.oddity.explained();
+            let (problem, mut hint) = first.oddity.explained();
+            if self.texts == 1 && first.oddity == Oddity::Text && first.line <= SECOND_HEADER {
+                hint = "delete the line if it holds names or units for a second time, or correct the cell";
+            }
             let text = shown(&first.text);
             return Err(Fault::new(
                 format!(
@@ -118,6 +127,10 @@ impl Column {
                 cells: all,
             })
         };
+        if self.dates * 5 >= all * 4 {
+            let example = (first.text.clone(), first.line);
+            return Ok(Fate::LeftOut(Remark::Dates { column: name.to_owned(), example }));
+        }
         if self.too_many {
             return Ok(left_out());
         }

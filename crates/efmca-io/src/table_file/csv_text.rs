@@ -17,12 +17,12 @@ use crate::image_file::fault::{Fault, TOO_LARGE};
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// The values of a file, row by row, before it is known what the columns are.
-struct Cells {
-    names: Vec<String>,
-    columns: Vec<Column>,
-    values: Vec<f64>,
-    rows: usize,
-    remarks: Vec<Remark>,
+pub(crate) struct Cells {
+    pub(crate) names: Vec<String>,
+    pub(crate) columns: Vec<Column>,
+    pub(crate) values: Vec<f64>,
+    pub(crate) rows: usize,
+    pub(crate) remarks: Vec<Remark>,
 }
 
 /// The table in the text that `head` and `rest` make up. `size` is the number of its bytes, if known.
@@ -36,7 +36,8 @@ pub(crate) fn read(
     let bytes = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head);
     let head = Head { bytes, whole };
     let delimiter = options.delimiter.unwrap_or_else(|| head.delimiter());
-    let markers = Markers::new(&options.missing);
+    let mut markers = Markers::new(&options.missing);
+    markers.decimal_comma = options.decimal_comma.unwrap_or_else(|| head.has_decimal_commas(delimiter, &markers));
     let header = options.header.unwrap_or_else(|| head.has_header(delimiter, &markers));
     let records = Records::new(bytes.chain(rest), delimiter, options.memory_limit);
     let expected = size.map_or(0, |size| head.estimated_records(delimiter, size));
@@ -62,6 +63,9 @@ fn collect<R: BufRead>(
         return Err(too_large(options, records.line()).into());
     }
     let mut remarks = Vec::new();
+    if markers.decimal_comma && options.decimal_comma.is_none() {
+        remarks.push(Remark::DecimalCommas);
+    }
     let mut foreign: Option<(u64, usize)> = None;
     let mut more = true;
     let names: Vec<String> = if header {
@@ -120,7 +124,7 @@ fn collect<R: BufRead>(
 }
 
 /// Decides on the columns, and keeps those that can be used.
-fn finish(cells: Cells) -> Result<Table, Fault> {
+pub(crate) fn finish(cells: Cells) -> Result<Table, Fault> {
     let Cells { names, columns, mut values, rows, mut remarks } = cells;
     if rows == 0 {
         return Err(Fault::new("it holds names of columns but no row of values", "give a table with at least one row"));
@@ -167,7 +171,7 @@ fn finish(cells: Cells) -> Result<Table, Fault> {
     }
     let values =
         Array2::from_shape_vec((rows, kept.len()), values).map_err(|error| Fault::damaged(error.to_string()))?;
-    Ok(Table { names: kept_names, values, kinds, empty, remarks })
+    Ok(Table { names: kept_names, values, kinds, empty, remarks, rows: None })
 }
 
 fn listed(remarks: &[Remark]) -> String {

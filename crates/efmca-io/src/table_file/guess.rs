@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::cell::{Cell, Markers, classify, text_of};
+use super::cell::{Cell, Markers, Oddity, classify, text_of};
 use super::records::Records;
 
 /// Only so many records are looked at.
@@ -49,6 +49,18 @@ impl Head<'_> {
         let first = |counts: &[usize]| counts.first().copied().unwrap_or(0);
         // The last of equals is taken: the comma.
         counts.iter().max_by_key(|(_, counts)| first(counts)).map_or(b',', |(delimiter, _)| *delimiter)
+    }
+
+    /// Whether numbers have decimal commas: some have, none has a decimal point, and fields are not cut at commas.
+    pub(crate) fn has_decimal_commas(&self, delimiter: u8, markers: &Markers) -> bool {
+        let kinds = |field: &[u8]| match classify(field, markers) {
+            Cell::Odd(Oddity::DecimalComma, _) => (true, false),
+            Cell::Number(_) => (false, field.contains(&b'.')),
+            _ => (false, false),
+        };
+        let either = |sum: (bool, bool), one: (bool, bool)| (sum.0 | one.0, sum.1 | one.1);
+        let records = self.records(delimiter, |record| record.iter().map(kinds).fold((false, false), either));
+        delimiter != b',' && records.into_iter().fold((false, false), either) == (true, false)
     }
 
     /// Whether the first record holds names: it has text in a column that holds numbers below, or it is

@@ -1,4 +1,4 @@
-//! Tables as people have them: CSV (plain or packed with gzip), NPY and NPZ.
+//! Tables as people have them: CSV (plain or packed with gzip), Parquet, NPY, NPZ, and sparse matrices of SciPy.
 //!
 //! [`read_table`] makes an array of numbers of a file: numbers stay as they are, cells without a value
 //! become NaN, columns of words are coded as integers. What it had to decide stands in the
@@ -26,10 +26,13 @@
 mod arrays;
 mod cell;
 mod column;
+mod csr;
 mod csv_text;
 mod guess;
 mod messages;
 mod names;
+#[cfg(feature = "parquet")]
+mod parquet_file;
 mod reading;
 mod records;
 mod remark;
@@ -37,13 +40,17 @@ mod signature;
 mod trouble;
 mod writing;
 
+pub use csr::write_sparse;
 pub use messages::{did_you_mean, listed};
 pub use reading::read_table;
 pub use remark::Remark;
 pub use trouble::shown;
 pub use writing::{check_table_place, csv_text_of, write_labelled_table, write_table};
 
+use efmca::{Data, SparseRows};
 use ndarray::Array2;
+
+use crate::MappedRows;
 
 /// A table that was read.
 #[derive(Debug, Clone)]
@@ -59,9 +66,49 @@ pub struct Table {
     pub empty: Vec<String>,
     /// Notes for the user: columns that were left out, labels that were coded.
     pub remarks: Vec<Remark>,
+    /// Rows that are kept in another form, if [`TableOptions::keep_rows`] allowed it: `values` has no rows then.
+    pub rows: Option<KeptRows>,
+}
+
+/// Rows that are not made a whole array.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum KeptRows {
+    /// Those of a sparse matrix.
+    Sparse(SparseRows),
+    /// Those of a large NPY file, which stay on the disk.
+    Mapped(MappedRows),
+}
+
+impl KeptRows {
+    /// The rows as the library takes them.
+    pub fn data(&self) -> &dyn Data {
+        match self {
+            KeptRows::Sparse(rows) => rows,
+            KeptRows::Mapped(rows) => rows,
+        }
+    }
 }
 
 impl Table {
+    /// A table of kept rows, whose columns have no names.
+    fn of_rows(rows: KeptRows, remarks: Vec<Remark>) -> Self {
+        let width = rows.data().d();
+        Self {
+            names: (0..width).map(names::default_name).collect(),
+            values: Array2::zeros((0, width)),
+            kinds: vec![Kind::Number; width],
+            empty: Vec::new(),
+            remarks,
+            rows: Some(rows),
+        }
+    }
+
+    /// All rows, wherever they are.
+    pub fn data(&self) -> &dyn Data {
+        self.rows.as_ref().map_or(&self.values, KeptRows::data)
+    }
+
     /// The labels of each column that has them, as model files keep them; empty if no column has any.
     pub fn labels(&self) -> Vec<Option<Vec<String>>> {
         let labels: Vec<Option<Vec<String>>> =
@@ -106,6 +153,12 @@ pub struct TableOptions {
     pub missing: Vec<String>,
     /// The largest number of bytes for the values; 4 GiB by default.
     pub memory_limit: u64,
+    /// Whether a sparse matrix stays one ([`Table::rows`]) instead of becoming a whole table, and the rows of an NPY file that
+    /// would take more than a quarter of the memory limit stay on the disk; `false` by default.
+    pub keep_rows: bool,
+    /// Whether the numbers of a CSV file have decimal commas. By default they have if there are some in the first lines, no
+    /// number there has a decimal point, and the delimiter is no comma.
+    pub decimal_comma: Option<bool>,
 }
 
 impl Default for TableOptions {
@@ -116,6 +169,8 @@ impl Default for TableOptions {
             header: None,
             missing: MISSING.iter().map(|marker| (*marker).to_owned()).collect(),
             memory_limit: 4 << 30,
+            keep_rows: false,
+            decimal_comma: None,
         }
     }
 }
@@ -123,5 +178,7 @@ impl Default for TableOptions {
 mod damage_tests;
 #[cfg(test)]
 mod file_tests;
+#[cfg(all(test, feature = "parquet"))]
+mod parquet_tests;
 #[cfg(test)]
 mod rule_tests;

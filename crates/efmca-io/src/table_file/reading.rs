@@ -4,20 +4,33 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, ErrorKind, Read};
 use std::path::Path;
 
+use efmca::Data;
 use flate2::bufread::MultiGzDecoder;
 
+#[cfg(feature = "parquet")]
+use super::parquet_file;
 use super::trouble::Trouble;
-use super::{Table, TableOptions, arrays, csv_text, signature};
-use crate::IoError;
+use super::{KeptRows, Remark, Table, TableOptions, arrays, csr, csv_text, signature};
 use crate::error::hint_for_reading;
 use crate::image_file::fault::{Fault, TOO_LARGE};
 use crate::image_file::format::{Format, Location};
+use crate::{IoError, MappedRows};
 
 /// How much of a file is looked at to find out what it is.
 const HEAD: u64 = 256 << 10;
 
 /// The beginning of files packed with gzip.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
+
+/// NPY files of more than the memory limit divided by this are not read as a whole, if they need not be.
+const MAPPED: u64 = 4;
+
+/// Whether a file is one array of NumPy.
+fn is_npy(path: &Path) -> bool {
+    let mut start = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(8).read_to_end(&mut start));
+    read.is_ok() && Format::of_bytes(&start) == Some(Format::Npy)
+}
 
 /// Reads a table; the content of the file decides on its format, not its name.
 ///
@@ -27,8 +40,11 @@ const GZIP: [u8; 2] = [0x1f, 0x8b];
 ///   in any case) as 0 and 1; columns with more labels, and those without any value, are left out. In a
 ///   column with less than four numbers to one word, numbers are labels, too, and stand for
 ///   themselves in their shortest form (`007` is `7`).
+///   Columns of dates are left out. Numbers may have decimal commas, see [`TableOptions::decimal_comma`].
+/// - Parquet: numbers, truth values and text; text is treated as in CSV files.
 /// - NPY and NPZ: an array with rows and columns; one axis is a column, and axes beyond the second are
-///   put together with it. `file.npz:name` is the array `name` of an NPZ file.
+///   put together with it. `file.npz:name` is the array `name` of an NPZ file. A sparse matrix of SciPy (`save_npz`, CSR or
+///   CSC) is an NPZ file, too.
 ///
 /// Files packed with gzip are unpacked. Of a CSV file only the values are in memory, of the others the
 /// bytes, too.
@@ -56,6 +72,15 @@ pub fn read_table(path: &Path, options: &TableOptions) -> Result<Table, IoError>
     }
     // Pipes and devices have no size.
     let size = Some(metadata.len()).filter(|_| metadata.is_file());
+    #[cfg(feature = "parquet")]
+    if metadata.is_file() && parquet_file::is_parquet(&file) {
+        return parquet_file::read(file, options).map_err(|fault| Trouble::Fault(fault).when_reading(path, false));
+    }
+    if options.keep_rows && size.is_some_and(|size| size > options.memory_limit / MAPPED) && is_npy(&location.file) {
+        let rows = MappedRows::open(&location.file)?;
+        let remark = Remark::Array(format!("its {} rows stay on the disk and are read as they are needed", rows.n()));
+        return Ok(Table::of_rows(KeptRows::Mapped(rows), vec![remark]));
+    }
     let source = BufReader::with_capacity(1 << 16, file);
     decode(source, size, location.array.as_deref(), options)
         .map_err(|(trouble, packed)| trouble.when_reading(path, packed))
@@ -106,5 +131,30 @@ fn decode_plain(
     if head.len() as u64 > limit {
         return Err(Fault::new(format!("it has more than the {limit} bytes allowed"), TOO_LARGE).into());
     }
+    if format == Format::Npz && array.is_none() && csr::is_sparse(&head) {
+        return Ok(csr::read(&head, options)?);
+    }
     Ok(arrays::read(&head, format, array, options)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table_file::write_table;
+
+    #[test]
+    fn large_arrays_stay_on_the_disk_where_they_may() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rows.npy");
+        let values = ndarray::Array2::from_shape_fn((100, 3), |(n, d)| (3 * n + d) as f64);
+        let names = ["a", "b", "c"].map(str::to_owned);
+        write_table(&path, &names, values.view(), false).unwrap();
+        let options = TableOptions { keep_rows: true, memory_limit: 8000, ..TableOptions::default() };
+        let table = read_table(&path, &options).unwrap();
+        assert!(matches!(table.rows, Some(KeptRows::Mapped(_))) && table.values.is_empty());
+        let mut row = [0.0; 3];
+        table.data().read_row(99, &mut row);
+        assert_eq!((row, table.data().n()), ([297.0, 298.0, 299.0], 100));
+        assert_eq!(read_table(&path, &TableOptions { keep_rows: false, ..options }).unwrap().values, values);
+    }
 }

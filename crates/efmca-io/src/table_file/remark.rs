@@ -27,6 +27,15 @@ pub enum Remark {
         /// The name that the first column was given.
         first: String,
     },
+    /// The numbers of a CSV file have decimal commas.
+    DecimalCommas,
+    /// A column of dates was left out.
+    Dates {
+        /// The name of the column.
+        column: String,
+        /// The first of them, and the number of its line.
+        example: (String, u64),
+    },
     /// Text that is not UTF-8 was taken for Latin-1.
     NotUtf8 {
         /// The first line with such text.
@@ -88,6 +97,14 @@ impl fmt::Display for Remark {
             Self::NoHeader { line, first } => write!(
                 out,
                 "line {line} was taken for values and not for the names of the columns, which are called `{first}` and so on"
+            ),
+            Self::DecimalCommas => out.write_str("commas in its numbers were taken for decimal points: 3,14 is 3.14"),
+            Self::Dates { column, example: (text, line) } => write!(
+                out,
+                "column {} holds dates, such as {} on line {line}, and was left out; to use it, write numbers, such as days \
+                 since the first of them",
+                shown(column),
+                shown(text)
             ),
             Self::NotUtf8 { line, column } => write!(
                 out,

@@ -3,7 +3,7 @@
 use crate::image_file::fault::Fault;
 use crate::image_file::format::Format;
 
-const GIVE: &str = "give a CSV, NPY or NPZ file";
+const GIVE: &str = "give a CSV, Parquet, NPY or NPZ file";
 const SHEET: &str = "open it in the program that made it, and save the sheet as CSV";
 const UNPACK: &str = "unpack it first, or pack it with gzip";
 const IMAGE: &str = "read it as an image, or give a CSV, NPY or NPZ file";
@@ -13,7 +13,11 @@ const KINDS: [(&[u8], &str, &str); 12] = [
     (b"\xff\xd8\xff", "it is a JPEG image", IMAGE),
     (b"GIF8", "it is a GIF image", IMAGE),
     (b"\x89HDF\r\n", "it is an HDF5 file", "export the table as CSV or NPY"),
-    (b"PAR1\x15", "it is a Parquet file", "export the table as CSV"),
+    (
+        b"PAR1",
+        "it is a Parquet file that is packed, or this program was built without Parquet",
+        "unpack it, or export the table as CSV",
+    ),
     (b"%PDF-", "it is a PDF document", GIVE),
     (b"SQLite format 3\0", "it is an SQLite database", "export the table as CSV"),
     (b"\xd0\xcf\x11\xe0", "it seems to be an old Excel workbook", SHEET),

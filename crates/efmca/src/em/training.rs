@@ -4,12 +4,14 @@ use ndarray::Array1;
 
 use super::Em;
 use crate::error::Result;
-use crate::model::{Columns, Data, Statistics};
+use crate::model::{Columns, Data, Statistics, is_sparse};
 use crate::posterior::truncated::Substitutes;
 use crate::posterior::{Observed, Truncation};
 
 /// Rows that starting values are taken from.
 const SAMPLE: usize = 8192;
+/// Numbers that these may have where the data itself takes less room, because zeros are not kept: 32 MB.
+const SPARSE_SAMPLE: usize = 1 << 22;
 
 /// The training data, checked once.
 pub(super) enum Training {
@@ -27,7 +29,8 @@ impl Training {
         let observed = Observed::new(columns, y, truncation.precision)?;
         let counts = |n: &usize| y.weights().is_none_or(|weights| weights[*n] > 0.0);
         let rows: Vec<usize> = (0..y.n()).filter(counts).collect();
-        let chosen: Vec<usize> = rows.iter().copied().step_by(rows.len().div_ceil(SAMPLE).max(1)).collect();
+        let most = if is_sparse(y) { (SPARSE_SAMPLE / columns.k()).clamp(1, SAMPLE) } else { SAMPLE };
+        let chosen: Vec<usize> = rows.iter().copied().step_by(rows.len().div_ceil(most).max(1)).collect();
         let sample = Statistics::of_rows(columns, y, &chosen)?;
         let substitutes = truncation.clone().generations(1).proposals(vec![std::sync::Arc::new(Substitutes)]);
         Ok(Training::Truncated { observed: Box::new(observed), sample, truncation, substitutes })

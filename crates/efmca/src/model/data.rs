@@ -32,6 +32,17 @@ pub trait Data: Sync {
     fn outside(&self) -> Option<Arc<dyn Data + Send>> {
         None
     }
+    /// The columns of row `n` whose value is not zero, in ascending order, and these values, NaN where missing; `None` if
+    /// rows are not kept in this form. All rows are, or none. See [`SparseRows`](super::SparseRows).
+    fn non_zeros(&self, n: usize) -> Option<(&[u32], &[f64])> {
+        let _ = n;
+        None
+    }
+}
+
+/// Whether only the values other than zero are kept.
+pub(crate) fn is_sparse(data: &dyn Data) -> bool {
+    data.n() > 0 && data.non_zeros(0).is_some()
 }
 
 impl<A, S> Data for ArrayBase<S, Ix2>
@@ -326,6 +337,10 @@ impl Data for RowRange<'_> {
 
     fn read_row(&self, n: usize, y: &mut [f64]) {
         self.data.read_row(self.rows.start + n, y);
+    }
+
+    fn non_zeros(&self, n: usize) -> Option<(&[u32], &[f64])> {
+        self.data.non_zeros(self.rows.start + n)
     }
 }
 

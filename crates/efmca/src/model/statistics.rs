@@ -39,18 +39,16 @@ impl Statistics {
         let mut t = Array2::zeros((rows, columns.k()));
         let mut log_h = Array1::zeros(rows);
         let mut here = vec![true; columns.d()];
-        let mut present = Array2::ones((rows, columns.d()));
-        let mut missing = false;
+        // made where the first value is missing: it takes as much room as the data
+        let mut present: Option<Array2<f64>> = None;
         for (n, row) in chosen.iter().enumerate() {
             if let Some(t_row) = t.row_mut(n).as_slice_mut() {
                 log_h[n] = reader.read(*row, t_row, &mut here)?;
             }
             for (d, _) in here.iter().enumerate().filter(|(_, here)| !**here) {
-                present[[n, d]] = 0.0;
-                missing = true;
+                present.get_or_insert_with(|| Array2::ones((rows, columns.d())))[[n, d]] = 0.0;
             }
         }
-        let present = missing.then_some(present);
         let largest = t.columns().into_iter().map(|t| t.iter().fold(0.0, |max, t| f64::max(max, t.abs()))).collect();
         let weights =
             y.weights().map_or_else(|| Array1::ones(rows), |weights| chosen.iter().map(|n| weights[*n]).collect());

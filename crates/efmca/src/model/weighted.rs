@@ -72,4 +72,8 @@ impl Data for Weighted<'_> {
     fn outside(&self) -> Option<Arc<dyn Data + Send>> {
         self.data.outside()
     }
+
+    fn non_zeros(&self, n: usize) -> Option<(&[u32], &[f64])> {
+        self.data.non_zeros(n)
+    }
 }

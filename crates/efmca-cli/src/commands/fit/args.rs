@@ -12,7 +12,8 @@ use crate::failure::Failure;
 /// The options of `efmca fit`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct FitArgs {
-    /// The table: CSV (also packed with gzip), NPY or NPZ (file.npz:name), with a row for each data point.
+    /// The table: CSV (also packed with gzip), Parquet, NPY, NPZ (file.npz:name) or a sparse matrix of SciPy (save_npz), with a
+    /// row for each data point.
     #[arg(value_name = "INPUT")]
     pub(super) input: PathBuf,
     /// File for the model, such as model.safetensors.

@@ -1,10 +1,11 @@
 //! The causes of a table in words and as a picture.
 
-use efmca::Model;
 use efmca::tasks::noise::Values;
+use efmca::{Data, Model};
 use efmca_io::ModelFile;
+use efmca_io::table_file::Table;
 use efmca_view::{CaptionedPicture, Picture};
-use ndarray::{Array2, ArrayView2};
+use ndarray::Array2;
 
 use crate::failure::Failure;
 use crate::show::largest_first;
@@ -30,13 +31,15 @@ struct Effect {
 }
 
 /// The most active causes with the columns in which they differ most from the background.
-pub(super) fn described(file: &ModelFile, data: ArrayView2<'_, f64>, most: usize) -> Vec<Description> {
+pub(super) fn described(file: &ModelFile, table: &Table, most: usize) -> Vec<Description> {
     let names = file.column_names();
-    let spread: Vec<f64> = data
-        .columns()
-        .into_iter()
-        .map(|column| Values::of(column.iter().copied()).map_or(1.0, |values| values.summary.variance.sqrt()))
-        .collect();
+    let spread: Vec<f64> = match &table.rows {
+        Some(rows) => spread_of(rows.data()),
+        None => {
+            let spread = |values: Option<Values>| values.map_or(1.0, |values| values.summary.variance.sqrt());
+            table.values.columns().into_iter().map(|column| spread(Values::of(column.iter().copied()))).collect()
+        }
+    };
     let order = largest_first(file.model.pi());
     let description = |cause: &usize| {
         let mut shown: Vec<Effect> =
@@ -50,6 +53,21 @@ pub(super) fn described(file: &ModelFile, data: ArrayView2<'_, f64>, most: usize
         Description { cause: format!("cause {}", cause + 1), effect }
     };
     order.iter().take(most).map(description).collect()
+}
+
+/// The standard deviations of the columns, in evenly spread rows.
+fn spread_of(rows: &dyn Data) -> Vec<f64> {
+    const MOST: usize = 20_000;
+    let mut sums = vec![[0.0; 3]; rows.d()];
+    let mut row = vec![0.0; rows.d()];
+    for n in (0..rows.n()).step_by(rows.n().div_ceil(MOST).max(1)) {
+        rows.read_row(n, &mut row);
+        for (sums, value) in sums.iter_mut().zip(&row).filter(|(_, value)| !value.is_nan()) {
+            *sums = [sums[0] + 1.0, sums[1] + value, sums[2] + value * value];
+        }
+    }
+    let spread = |[n, sum, squares]: &[f64; 3]| (squares / n - (sum / n).powi(2)).max(0.0).sqrt();
+    sums.iter().map(|sums| if sums[0] > 0.0 { spread(sums) } else { 1.0 }).collect()
 }
 
 /// The effect of a cause in a column, if it is stronger there than the background; otherwise it cannot be seen.

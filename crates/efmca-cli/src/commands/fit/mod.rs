@@ -3,11 +3,11 @@
 mod args;
 pub(crate) mod causes;
 
-use efmca::em::StopReason;
+use efmca::em::{Progress, StopReason};
 use efmca::model::Resolution;
 use efmca::tasks::select::CauseChoice;
 use efmca::tasks::table::{CauseOrigin, FamilyOrigin, LearnedTable};
-use efmca_io::table_file::{Table, read_table};
+use efmca_io::table_file::{KeptRows, Table, TableOptions, read_table};
 use efmca_io::{ModelFile, write_model_file};
 use efmca_view::Report;
 
@@ -22,6 +22,8 @@ use causes::{Description, described, picture};
 
 /// Causes that are shown.
 const SHOWN: usize = 5;
+/// Columns whose families are listed one by one even if all are the same.
+const MOST_COLUMNS: usize = 100;
 
 /// Learns a model, writes it, and shows it.
 pub(crate) fn run(args: &FitArgs) -> Result<(), Failure> {
@@ -29,7 +31,8 @@ pub(crate) fn run(args: &FitArgs) -> Result<(), Failure> {
     args.work.set_threads()?;
     let results = [Some(Output::File(&args.output)), args.outputs.report.as_deref().map(Output::File)];
     outputs::check(results, &[&args.input], args.outputs.force.force)?;
-    let table = read_table(&args.input, &args.table.options()).map_err(Failure::input)?;
+    let options = TableOptions { keep_rows: true, ..args.table.options() };
+    let table = read_table(&args.input, &options).map_err(Failure::input)?;
     let given = ColumnFamilies::resolve(&args.family, &table)?;
     let learner = given.of_columns().fold(learner, |learner, (d, spec)| learner.column(d, spec));
     let learner = given.of_labels().fold(learner, |learner, (d, count)| learner.labels(d, count));
@@ -38,7 +41,11 @@ pub(crate) fn run(args: &FitArgs) -> Result<(), Failure> {
     let labels = table.labels();
     let origin = TableOrigin { path: &args.input, names: &table.names, labels: &labels, step: 1, learning: true };
     let mut watch = Watch::new(args.work.log_format);
-    let learned = learner.run_observed(table.values.view(), &mut |progress| watch.see(progress));
+    let observer = &mut |progress: &Progress<'_>| watch.see(progress);
+    let learned = match &table.rows {
+        Some(rows) => learner.run_data(rows.data(), observer),
+        None => learner.run_observed(table.values.view(), observer),
+    };
     watch.finish();
     let learned = learned.map_err(|error| Origin::Table(origin).describe(&error))?;
     let origins = (0..learned.families.len()).map(|d| family_origin(&given, &learned, d)).collect();
@@ -48,7 +55,7 @@ pub(crate) fn run(args: &FitArgs) -> Result<(), Failure> {
         settings: summary(&table, &learned),
         specs: learned.families.iter().map(|family| family.spec()).collect(),
         origins,
-        causes: described(&file, table.values.view(), SHOWN),
+        causes: described(&file, &table, SHOWN),
     };
     let mut screen = Screen::new();
     screen.notes(&args.input, &table.remarks)?;
@@ -155,8 +162,12 @@ struct Summary {
 /// The size of the table, and the numbers of the training.
 fn summary(table: &Table, learned: &LearnedTable) -> Vec<(String, String)> {
     let fit = &learned.fit;
-    let (rows, columns) = table.values.dim();
-    let missing = table.values.iter().filter(|value| value.is_nan()).count();
+    let columns = table.names.len();
+    let rows = table.data().n();
+    let missing = match &table.rows {
+        Some(KeptRows::Sparse(rows)) => rows.missing(),
+        _ => table.values.iter().filter(|value| value.is_nan()).count(),
+    };
     let iterations = fit.history.len();
     let training = match fit.stop {
         StopReason::Converged => format!("converged after iteration {iterations}"),
@@ -181,11 +192,25 @@ impl Summary {
         for (what, value) in &self.settings {
             screen.say(&format!("{what:<16}{value}"))?;
         }
+        if names.len() > MOST_COLUMNS && self.same_family() {
+            screen.say(&format!("families        {} in all {} columns", self.specs[0], names.len()))?;
+            return self.show_causes(screen);
+        }
         screen.say("families")?;
         let (first, second) = (width_of(names), width_of(&self.specs));
         for ((name, spec), origin) in names.iter().zip(&self.specs).zip(&self.origins) {
             screen.say(&format!("  {name:<first$}  {spec:<second$}  {origin}"))?;
         }
+        self.show_causes(screen)
+    }
+
+    /// Whether all columns have one family, which came about in one way.
+    fn same_family(&self) -> bool {
+        self.specs.iter().all(|spec| *spec == self.specs[0])
+            && self.origins.iter().all(|origin| *origin == self.origins[0])
+    }
+
+    fn show_causes(&self, screen: &mut Screen) -> Result<(), Failure> {
         screen.say("most active causes")?;
         for Description { cause, effect } in &self.causes {
             screen.say(&format!("  {cause}, {effect}"))?;

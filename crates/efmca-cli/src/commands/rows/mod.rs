@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use efmca::model::Inference;
 use efmca::tasks::encode::Encoder;
-use efmca::{Encoding, Model};
-use efmca_io::table_file::{Remark, Table, read_table, write_table};
+use efmca::{Data, Encoding, Model};
+use efmca_io::table_file::{KeptRows, Remark, Table, TableOptions, read_table, write_table};
 use efmca_io::{ModelFile, ModelRows, read_model_file};
 use ndarray::{Array1, Axis};
 
@@ -25,7 +25,7 @@ pub(crate) struct UseArgs {
     /// A model written by `efmca fit`.
     #[arg(value_name = "MODEL")]
     model: PathBuf,
-    /// The table: CSV, NPY or NPZ (file.npz:name), with the columns that the model was learned from, in any order.
+    /// The table: CSV, Parquet, NPY or NPZ (file.npz:name), with the columns that the model was learned from, in any order.
     #[arg(value_name = "INPUT")]
     input: PathBuf,
     /// Sums over all states, which is possible for up to 16 causes; without it rows are treated as in the training of
@@ -140,16 +140,20 @@ impl Explained {
         };
         let encoder = Encoder::new(&file.model).inference(inference);
         encoder.check().map_err(|error| refused(&error))?;
-        let table = read_table(&args.input, &args.table.options()).map_err(Failure::input)?;
+        let plain = file.labels.is_empty() && file.changes().is_none();
+        let options = TableOptions { keep_rows: plain, ..args.table.options() };
+        let table = read_table(&args.input, &options).map_err(Failure::input)?;
         let wrong = |problem| Failure::input(format!("{}: {problem}", args.input.display()));
+        let kept = table.rows.as_ref().map(KeptRows::data).filter(|rows| rows.d() == file.model.d());
         let ModelRows { values, changes, .. } = file.rows_of(&table).map_err(wrong)?;
         let values = file.prepared(values).map_err(wrong)?;
+        let data: &dyn Data = kept.unwrap_or(&values);
         let mut remarks: Vec<String> = remarks_of(&table).chain(changes.iter().map(ToString::to_string)).collect();
         if let Some(changes) = file.changes() {
             remarks.push(format!("its rows are changed like those that the model was learned from: {changes}"));
         }
         let mut watch = Watch::new(args.work.log_format);
-        let encoding = encoder.run_observed(&values, &mut |progress| watch.see(progress));
+        let encoding = encoder.run_observed(data, &mut |progress| watch.see(progress));
         watch.finish();
         let encoding = encoding.map_err(|error| {
             let (names, labels) = (&file.column_names(), &file.labels);

@@ -1,7 +1,7 @@
 //! The tables of a model as the kernel reads them.
 
 use super::frame::Frame;
-use super::kernel::{Float, Rank, place};
+use super::kernel::{Float, Rank, place as kernel_place};
 use super::observations::{Row, padded};
 use crate::model::{Columns, Tables};
 
@@ -33,6 +33,8 @@ pub(crate) struct Layout<F, R> {
     pub(crate) log_odds: Vec<f64>,
     /// $\sum_h\log(1-\pi_h)$.
     pub(crate) log_prior_empty: f64,
+    /// Whether these are some columns only, whose order of causes is not kept: then states are never walked.
+    pub(crate) is_part: bool,
 }
 
 impl<F: Float, R: Rank> Layout<F, R> {
@@ -52,6 +54,7 @@ impl<F: Float, R: Rank> Layout<F, R> {
             reference_sum: 0.0,
             log_odds: tables.log_odds.to_vec(),
             log_prior_empty: tables.log_prior_empty,
+            is_part: false,
         };
         let (mut eta, mut a) = (vec![0.0; causes * l], vec![0.0; causes]);
         for (column, _, span) in columns.iter() {
@@ -68,7 +71,7 @@ impl<F: Float, R: Rank> Layout<F, R> {
             let order = tables.winners.strongest_first(column);
             layout.order[column * causes..][..causes].copy_from_slice(order);
             for (position, cause) in order.iter().map(|cause| usize::from(*cause)).enumerate() {
-                layout.rank[cause * width + place::<F, R>(column)] = R::of(h - position);
+                layout.rank[cause * width + kernel_place::<F, R>(column)] = R::of(h - position);
                 let sorted = &mut layout.sorted[(column * causes + position) * (l + 1)..][..l + 1];
                 for l in 0..span.len() {
                     let value = F::of(eta[cause * layout.l + l] - layout.reference.0[l * width + column]);
@@ -82,6 +85,66 @@ impl<F: Float, R: Rank> Layout<F, R> {
         }
         layout.reference_sum = layout.reference.1.iter().sum();
         layout
+    }
+
+    /// The same without any column, for [`Layout::gather`].
+    pub(crate) fn without_columns(&self) -> Layout<F, R> {
+        Layout {
+            h: self.h,
+            d: 0,
+            l: self.l,
+            width: 0,
+            rank: Vec::new(),
+            parameters: Vec::new(),
+            order: Vec::new(),
+            sorted: Vec::new(),
+            reference: (Vec::new(), Vec::new()),
+            reference_sum: 0.0,
+            log_odds: self.log_odds.clone(),
+            log_prior_empty: self.log_prior_empty,
+            is_part: true,
+        }
+    }
+
+    /// Takes some columns of `all`, without their log-partition functions: what is left are the terms
+    /// $\vec\eta^T\vec T$.
+    pub(crate) fn gather(&mut self, all: &Layout<F, R>, columns: &[u32]) {
+        let (causes, l) = (self.h + 1, self.l);
+        let width = padded(columns.len().max(1));
+        (self.d, self.width, self.reference_sum) = (columns.len(), width, 0.0);
+        self.rank.clear();
+        self.rank.resize(causes * width, R::LOWEST);
+        self.parameters.clear();
+        self.parameters.resize(causes * (l + 1) * width, F::ZERO);
+        for cause in 0..causes {
+            let (to, from) = (&mut self.rank[cause * width..][..width], all.ranks(cause));
+            for (place, column) in columns.iter().enumerate() {
+                to[kernel_place::<F, R>(place)] = from[kernel_place::<F, R>(*column as usize)];
+            }
+            let (from, to) = (all.all_parameters(cause), &mut self.parameters[cause * (l + 1) * width..]);
+            for (to, from) in to.chunks_exact_mut(width).zip(from.chunks_exact(all.width)).take(l) {
+                to.iter_mut().zip(columns).for_each(|(to, column)| *to = from[*column as usize]);
+            }
+        }
+        self.reference.0.clear();
+        self.reference.0.resize(l * width, 0.0);
+        for (to, from) in self.reference.0.chunks_exact_mut(width).zip(all.reference.0.chunks_exact(all.width)) {
+            to.iter_mut().zip(columns).for_each(|(to, column)| *to = from[*column as usize]);
+        }
+    }
+
+    /// The log-terms of the column at `place` are lower by `term` of the cause, and by `reference` in common.
+    pub(crate) fn take_off(&mut self, place: usize, term: impl Fn(usize) -> f64, reference: f64) {
+        for cause in 0..=self.h {
+            self.parameters[(cause * (self.l + 1) + self.l) * self.width + place] = F::of(term(cause));
+        }
+        self.reference_sum += reference;
+    }
+
+    /// The log-term of the reference in a column of `row`.
+    pub(crate) fn reference_term(&self, row: &Row<F>, column: usize) -> f64 {
+        let at = |l: usize| l * self.width + column;
+        (0..self.l).map(|l| self.reference.0[at(l)] * row.t[at(l)].f64()).sum::<f64>() - self.reference.1[column]
     }
 
     /// The ranks of a cause.

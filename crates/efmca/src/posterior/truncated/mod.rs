@@ -23,6 +23,7 @@
 //! | `select` | which states stay: a state leaves only for a better one |
 //! | `sums` | sums over rows, from which moments are made |
 //! | `stars/` | rows that share their first state, all at once |
+//! | `sparse/` | rows that are mostly zeros, by their other values |
 //! | `removal` | which causes can be spared, and posteriors without them |
 //! | `kernel/`, `avx2/` | the inner loops, safe and for processors with AVX2, with the same bits |
 //! | `bench` | the kernel by itself, for benchmarks |
@@ -44,6 +45,7 @@ mod scan;
 mod scatter;
 mod select;
 mod sets;
+mod sparse;
 mod stars;
 mod state;
 mod sums;
@@ -67,12 +69,13 @@ pub use state::State;
 pub use truncation::{Precision, Truncation};
 
 use crate::error::{Error, Result};
-use crate::model::{Columns, Data, Model, Tables};
+use crate::model::{Columns, Data, Model, Tables, is_sparse};
 use crate::posterior::Moments;
 use kernel::{Float, Rank};
 use layout::Layout;
 use observations::Observations;
 use rows::{Job, Kept, Task};
+use sparse::SparseObservations;
 use stars::Stars;
 use sums::Sums;
 
@@ -93,6 +96,7 @@ pub const LARGEST_H: usize = u16::MAX as usize - 1;
 pub(crate) enum Observed {
     Single(Observations<f32>),
     Double(Observations<f64>),
+    Sparse(Box<SparseObservations>),
 }
 
 macro_rules! both {
@@ -100,12 +104,16 @@ macro_rules! both {
         match $observed {
             Observed::Single($data) => $result,
             Observed::Double($data) => $result,
+            Observed::Sparse($data) => $result,
         }
     };
 }
 
 impl Observed {
     pub(crate) fn new(columns: &Columns, data: &dyn Data, precision: Precision) -> Result<Observed> {
+        if is_sparse(data) {
+            return Ok(Observed::Sparse(Box::new(SparseObservations::new(columns, data)?)));
+        }
         // sums of weighted rows must stay where `f32` has room
         let heavy = data.weights().is_some_and(|weights| weights.iter().any(|weight| *weight > HEAVIEST_SINGLE));
         Ok(if heavy || precision.is_double(data.n() * columns.k()) {
@@ -285,6 +293,8 @@ impl<'a> Truncated<'a> {
             (Observed::Single(data), false) => self.all_rows::<f32, i16>(data, (model, tables), job, rows, beta),
             (Observed::Double(data), true) => self.all_rows::<f64, i8>(data, (model, tables), job, rows, beta),
             (Observed::Double(data), false) => self.all_rows::<f64, i16>(data, (model, tables), job, rows, beta),
+            (Observed::Sparse(data), true) => self.sparse_rows::<i8>(data, (model, tables), job, rows, beta),
+            (Observed::Sparse(data), false) => self.sparse_rows::<i16>(data, (model, tables), job, rows, beta),
         }
     }
 
@@ -301,6 +311,7 @@ impl<'a> Truncated<'a> {
         let task = Task {
             data,
             layout: &layout,
+            constants: None,
             proposals: &self.truncation.proposals,
             generations: self.truncation.generations,
             beta,
@@ -340,7 +351,12 @@ impl<'a> Truncated<'a> {
             };
             given.resize(if in_stars { rows.len() * task.s } else { 0 }, (stars::END, F::ZERO));
             let kept = Kept { sets, bounds, q, given: &mut given };
-            sums.add(&tree(&task, job, rows, chunk, kept, &stars, fast)?);
+            let leaf = |rows: Range<usize>, kept: Kept<'_, F>| rows::rows(&task, job, rows, kept, &stars, fast);
+            let add = |mut a: Sums, b: Sums| {
+                a.add(&b);
+                a
+            };
+            sums.add(&tree(rows, chunk, (task.s, task.words), kept, &leaf, &add)?);
             stars::give(&task, &stars, sets, &given, &mut sums, fast);
         }
         let moments = sums.moments(data.columns(), &layout, data.frame());
@@ -348,29 +364,27 @@ impl<'a> Truncated<'a> {
     }
 }
 
-/// Sums over `rows`: those of the two halves, in a tree whose shape depends on the number of rows alone.
-fn tree<F: Float, R: Rank>(
-    task: &Task<'_, F, R>,
-    job: Job,
+/// Sums over `rows`: those of the two halves, in a tree whose shape depends on the number of rows alone. States have `words`
+/// words each, and rows `s` states.
+fn tree<F: Float, T: Send>(
     rows: Range<usize>,
     chunk: usize,
+    (s, words): (usize, usize),
     kept: Kept<'_, F>,
-    stars: &Stars<F>,
-    fast: bool,
-) -> Result<Sums> {
+    leaf: &(impl Fn(Range<usize>, Kept<'_, F>) -> Result<T> + Sync),
+    add: &(impl Fn(T, T) -> T + Sync),
+) -> Result<T> {
     if rows.len() <= chunk {
-        return rows::rows(task, job, rows, kept, stars, fast);
+        return leaf(rows, kept);
     }
     let half = (rows.len().div_ceil(chunk) / 2).max(1) * chunk;
-    let (left, right) = kept.split(half, task.s, task.words);
+    let (left, right) = kept.split(half, s, words);
     let middle = rows.start + half;
     let (left, right) = rayon::join(
-        || tree(task, job, rows.start..middle, chunk, left, stars, fast),
-        || tree(task, job, middle..rows.end, chunk, right, stars, fast),
+        || tree(rows.start..middle, chunk, (s, words), left, leaf, add),
+        || tree(middle..rows.end, chunk, (s, words), right, leaf, add),
     );
-    let mut sums = left?;
-    sums.add(&right?);
-    Ok(sums)
+    Ok(add(left?, right?))
 }
 
 impl<'a, F> Kept<'a, F> {

@@ -9,7 +9,7 @@ use super::frame::Frame;
 use super::kernel::{Float, LANES};
 use super::scatter::{ColumnMeans, Means, Scatter};
 use crate::cancel;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::{Columns, Data, Geometry, RowReader};
 
 /// The sufficient statistics of a data set in a [`Frame`], one plane for each $l$, in the precision of the kernel.
@@ -91,6 +91,21 @@ impl<F: Float> Observations<F> {
                 let outside = data.outside().map(Outside);
                 Observations::from_rows(columns, &reader, (data.n(), outside), weights, whiten)
             }
+        }
+    }
+
+    /// No rows: those of sparse data are kept in another form.
+    pub(crate) fn without_rows(columns: &Columns) -> Observations<F> {
+        let means = Means::new(columns).finish(columns);
+        Observations {
+            columns: columns.clone(),
+            frame: Frame::identity(columns),
+            source: Source::Rows(Vec::new()),
+            n: 0,
+            log_h: Vec::new(),
+            weights: None,
+            means,
+            any_missing: false,
         }
     }
 
@@ -219,25 +234,12 @@ impl<F: Float> Observations<F> {
 
     /// The weighted mean of each of the $K$ statistics, moved inside the domain.
     pub(crate) fn column_means(&self) -> Array1<f64> {
-        let mut means = self.means.means.clone();
-        for (_, family, span) in self.columns.iter() {
-            family.project(&mut means[span]);
-        }
-        Array1::from(means)
+        self.means.projected(&self.columns)
     }
 
     /// An error if there is a column of which nothing can be learned.
     pub(crate) fn check_learnable(&self) -> Result<()> {
-        for (column, family, span) in self.columns.iter() {
-            if self.means.weight[column] <= 0.0 {
-                return Err(Error::EmptyColumn { column });
-            }
-            let w = &self.means.means[span];
-            if family.loses_digits(w) {
-                return Err(Error::TooFarFromZero { column, mean: w[0], family: family.spec() });
-            }
-        }
-        Ok(())
+        self.means.check_learnable(&self.columns)
     }
 
     /// How far apart in the order of rows those lie that overlap most: for patches, the next in each direction. Patches of one page

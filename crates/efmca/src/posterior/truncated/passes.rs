@@ -54,6 +54,18 @@ impl<F: Float, R: Rank> Passes<F, R> {
         }
     }
 
+    /// Makes room for a layout of another width. The sums of the block must be gone.
+    pub(crate) fn reshape(&mut self, layout: &Layout<F, R>) {
+        let (causes, width) = (layout.h + 1, layout.width);
+        self.terms.resize(causes * width, F::ZERO);
+        self.second_rank.resize(width, R::LOWEST);
+        self.second_term.resize(width, F::ZERO);
+        self.block.resize(causes * (1 + layout.l) * width, F::ZERO);
+        self.sums.clear();
+        self.ranks.clear();
+        self.best.clear();
+    }
+
     /// Forgets the row before.
     pub(crate) fn begin(&mut self) {
         self.made.fill(false);
@@ -352,21 +364,26 @@ impl<F: Float, R: Rank> Passes<F, R> {
         }
     }
 
-    /// Adds the block to `sums` if it is full, or if it is the last.
-    pub(crate) fn flush(&mut self, layout: &Layout<F, R>, sums: &mut Sums, last: bool) {
-        if self.rows_in_block < BLOCK_ROWS && !last {
-            return;
-        }
+    /// Hands the block to `see`, cause by cause ($1 + L$ planes), and empties it.
+    pub(crate) fn take_block(&mut self, layout: &Layout<F, R>, mut see: impl FnMut(usize, &[F])) {
         let size = (1 + layout.l) * layout.width;
         for cause in self.block_causes.drain(..) {
             let cause = usize::from(cause);
             self.in_block[cause] = false;
             let block = &mut self.block[cause * size..][..size];
-            for (to, value) in sums.of_cause(layout, cause).iter_mut().zip(block) {
-                *to += value.f64();
-                *value = F::ZERO;
-            }
+            see(cause, block);
+            block.fill(F::ZERO);
         }
         self.rows_in_block = 0;
+    }
+
+    /// Adds the block to `sums` if it is full, or if it is the last.
+    pub(crate) fn flush(&mut self, layout: &Layout<F, R>, sums: &mut Sums, last: bool) {
+        if self.rows_in_block < BLOCK_ROWS && !last {
+            return;
+        }
+        self.take_block(layout, |cause, block| {
+            sums.of_cause(layout, cause).iter_mut().zip(block).for_each(|(to, value)| *to += value.f64());
+        });
     }
 }

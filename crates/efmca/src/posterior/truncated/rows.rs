@@ -13,6 +13,7 @@ use super::observations::{Observations, Row};
 use super::proposals::{Propose, Random};
 use super::scan::TOGETHER;
 use super::sets;
+use super::sparse::Constants;
 use super::stars::{Given, Stars};
 use super::sums::Sums;
 use super::work::Work;
@@ -26,6 +27,8 @@ const FILLED_TOGETHER: usize = 256;
 pub(super) struct Task<'a, F, R> {
     pub(super) data: &'a Observations<F>,
     pub(super) layout: &'a Layout<F, R>,
+    /// What zeros add to the log-joint of a state, where they are not part of rows.
+    pub(super) constants: Option<&'a Constants>,
     pub(super) proposals: &'a [Arc<dyn Propose>],
     pub(super) generations: usize,
     /// $1/T$.
@@ -115,7 +118,7 @@ fn run<const AVX2: bool, F: Float, R: Rank>(
                 work.distribute::<AVX2>(task, weight, &mut [], &mut sums);
                 continue;
             }
-            let mut random = task.random(n, &work.row, 0);
+            let mut random = task.random(n, &work.row.t, 0);
             work.rescore::<AVX2>(task, star.map(|scores| scores.others), &mut sums);
             let neighbours = neighbours(task, kept.sets, index);
             work.evolve::<AVX2>(task, &mut random, neighbours, &mut sums);
@@ -139,7 +142,11 @@ fn run<const AVX2: bool, F: Float, R: Rank>(
 }
 
 /// The sets of the rows before and after this one, as far as they are in the same chunk.
-fn neighbours<'a, F: Float, R: Rank>(task: &Task<'_, F, R>, sets: &'a [u64], index: usize) -> [&'a [u64]; 6] {
+pub(super) fn neighbours<'a, F: Float, R: Rank>(
+    task: &Task<'_, F, R>,
+    sets: &'a [u64],
+    index: usize,
+) -> [&'a [u64]; 6] {
     let size = task.s * task.words;
     if task.by_content {
         return [&[]; 6];
@@ -167,16 +174,16 @@ impl<F: Float, R: Rank> Task<'_, F, R> {
                 if self.by_content {
                     self.data.load(n, &mut row);
                 }
-                sets::fill(states, self.words, self.pi, &mut self.random(n, &row, 1), &mut hashes);
+                sets::fill(states, self.words, self.pi, &mut self.random(n, &row.t, 1), &mut hashes);
             }
         });
     }
 
-    /// The random numbers of a row; `of` tells apart what they are for.
-    fn random(&self, n: usize, row: &Row<F>, of: u64) -> Random {
+    /// The random numbers of a row with statistics `t`; `of` tells apart what they are for.
+    pub(super) fn random(&self, n: usize, t: &[F], of: u64) -> Random {
         let mut key = n as u64;
         if self.by_content {
-            key = row.t.iter().fold(0, |key, t| bits::hash(&[key ^ t.f64().to_bits()]));
+            key = t.iter().fold(0, |key, t| bits::hash(&[key ^ t.f64().to_bits()]));
         }
         Random::seed_from_u64(bits::hash(&[self.seed, self.iteration, key ^ of << 63]))
     }

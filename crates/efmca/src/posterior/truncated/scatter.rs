@@ -1,12 +1,40 @@
 //! Means and second moments of statistics.
 
+use ndarray::Array1;
+
+use crate::error::{Error, Result};
 use crate::model::Columns;
 
 /// The weighted means of the $K$ statistics, and the weight of the rows in which each of the $D$ columns is there.
 #[derive(Debug, Clone)]
-pub(super) struct ColumnMeans {
+pub(crate) struct ColumnMeans {
     pub(super) means: Vec<f64>,
     pub(super) weight: Vec<f64>,
+}
+
+impl ColumnMeans {
+    /// The means, moved inside the domain.
+    pub(super) fn projected(&self, columns: &Columns) -> Array1<f64> {
+        let mut means = self.means.clone();
+        for (_, family, span) in columns.iter() {
+            family.project(&mut means[span]);
+        }
+        Array1::from(means)
+    }
+
+    /// An error if there is a column of which nothing can be learned.
+    pub(super) fn check_learnable(&self, columns: &Columns) -> Result<()> {
+        for (column, family, span) in columns.iter() {
+            if self.weight[column] <= 0.0 {
+                return Err(Error::EmptyColumn { column });
+            }
+            let w = &self.means[span];
+            if family.loses_digits(w) {
+                return Err(Error::TooFarFromZero { column, mean: w[0], family: family.spec() });
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Weighted means of the statistics over the values that are present.

@@ -88,10 +88,14 @@ impl<F: Float, R: Rank> Work<F, R> {
             self.scanned = false;
         }
         let prior = log_prior(&task.layout.log_odds, parent);
+        let constants = task.constants.map(|constants| constants.of_flips(parent));
         let worst = self.joints[self.worst];
         self.better.clear();
         for ((cause, sum), odds) in flips.iter().enumerate().zip(&task.layout.log_odds) {
-            let joint = sum + prior + if bits::has(parent, cause) { -odds } else { *odds };
+            let mut joint = sum + prior + if bits::has(parent, cause) { -odds } else { *odds };
+            if let Some(constants) = &constants {
+                joint += constants[cause];
+            }
             if joint > worst && !(scanned && bits::has(&self.known_flips, cause)) {
                 self.better.push((joint, cause as u32));
             }

@@ -14,7 +14,7 @@ const SPARSE: usize = 32;
 
 /// Whether so many causes are active that columns are walked: then the winner is near.
 pub(super) fn has_many<F, R>(task: &Task<'_, F, R>, state: &[u64]) -> bool {
-    is_many(bits::count(state), task.layout.h)
+    !task.layout.is_part && is_many(bits::count(state), task.layout.h)
 }
 
 /// Whether `active` causes of `h` are many.

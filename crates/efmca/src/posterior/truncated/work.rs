@@ -109,8 +109,11 @@ impl<F: Float, R: Rank> Work<F, R> {
             passes.score::<AVX2>(task.layout, row, passed, &mut found[..passed_at.len()]);
             passed_at.iter().zip(&*found).for_each(|(at, found)| joints[*at as usize] = *found);
         }
-        for (state, joint) in states.chunks_exact(task.words).zip(joints) {
+        for (state, joint) in states.chunks_exact(task.words).zip(&mut *joints) {
             *joint += log_prior(&task.layout.log_odds, state);
+        }
+        if let Some(constants) = task.constants {
+            constants.add_to(states, task.words, joints);
         }
     }
 

@@ -2,15 +2,16 @@
 
 use ndarray::{Array2, ArrayView2};
 
+use super::large::Part;
 use super::starts::best_start;
 use super::{CauseOrigin, FamilyOrigin, LearnedTable, TableLearner};
 use crate::em::{Em, Fit, Init, Observer, Progress, TrainingProgress};
 use crate::error::{Error, Result};
 use crate::family::{FamilySpec, SharedFamily};
-use crate::model::{Data, LARGEST_EXACT_H, Model, Resolution};
+use crate::model::{Data, LARGEST_EXACT_H, Model, Resolution, is_sparse};
 use crate::posterior::Truncation;
 use crate::tasks::causes::{Causes, PER_COLUMN};
-use crate::tasks::held_out::Source;
+use crate::tasks::held_out::{Source, rows_of};
 use crate::tasks::noise::{
     Candidate, TableFamilies, TableNoise, Values, check_column, check_columns, for_one_value, last,
 };
@@ -27,6 +28,8 @@ const LARGE: usize = 1 << 24;
 /// The relative change of the bound below which training with truncated posteriors ends: their sets of states go on changing it
 /// by little for as long as one waits.
 const TRUNCATED_TOLERANCE: f64 = 1e-6;
+/// Values of sparse rows that may be made whole.
+const MOST_WHOLE: usize = 1 << 22;
 
 /// Starts of small tables where nothing is said about them.
 const STARTS: usize = 10;
@@ -63,6 +66,25 @@ pub(super) fn learn(
     settings.learned(data, families, causes, watch)
 }
 
+/// The same for rows that are sparse or not in memory, of which a part is made whole for the searches.
+pub(super) fn learn_by_part(
+    settings: &TableLearner,
+    data: &dyn Data,
+    observer: &mut Observer<'_>,
+) -> Result<LearnedTable> {
+    let part = Part::to_search(data);
+    let table = rows_of(&part);
+    let mut watch = Watch::new(observer);
+    let search = |watch: &mut Watch<'_, '_>| {
+        let families = settings.families(table.view(), watch)?;
+        let causes = settings.number_of_causes(table.view(), &families, watch)?;
+        Ok((Families { fit: None, ..families }, causes))
+    };
+    let (families, causes) = search(&mut watch).map_err(|error: Error| error.of_every_row(part.step))?;
+    drop(table);
+    settings.learned(data, families, causes, watch)
+}
+
 /// The same if all families and the number of causes are given, so that only the last training is left.
 pub(super) fn learn_given(
     settings: &TableLearner,
@@ -93,11 +115,27 @@ impl TableLearner {
     fn learned(
         &self,
         data: &dyn Data,
-        families: Families,
+        mut families: Families,
         causes: CauseNumber,
         mut watch: Watch<'_, '_>,
     ) -> Result<LearnedTable> {
-        let fit = self.train(data, &families, &causes, &mut watch)?;
+        let part = Part::to_begin_with(data).filter(|_| self.start.is_none());
+        let fit = match part {
+            Some(part) => {
+                // what was found on the whole table is not compared with what comes of a part
+                families.fit = None;
+                let begun = self.for_a_part(&part, causes.h).train(&part, &families, &causes, &mut watch);
+                match begun.map_err(|error| error.of_every_row(part.step)) {
+                    // all values of a column may be missing in a part
+                    Err(Error::EmptyColumn { .. }) => self.train(data, &families, &causes, &mut watch)?,
+                    begun => {
+                        let end = self.for_all_rows(data, causes.h).start_from(begun?.model);
+                        end.train(data, &families, &causes, &mut watch)?
+                    }
+                }
+            }
+            None => self.train(data, &families, &causes, &mut watch)?,
+        };
         let Families { all, origins, resolutions, .. } = families;
         Ok(LearnedTable { fit, families: all, origins, resolutions, causes: causes.origin, stopped: watch.stopped() })
     }
@@ -197,13 +235,16 @@ impl TableLearner {
         let mut em = Em::new(causes.h).families(&families.all).iterations(self.iterations).seed(self.seed);
         em = em.resolutions(&families.resolutions);
         em = em.pseudo_count(self.pseudo_count).tolerance(self.tolerance).superposition(self.superposition);
+        let values = data.n().saturating_mul(data.d());
         let above = |work: usize| {
-            causes.h > LARGEST_EXACT_H
-                || data.n().saturating_mul(data.d()) > work.checked_shr(causes.h as u32).unwrap_or(0)
+            causes.h > LARGEST_EXACT_H || values > work.checked_shr(causes.h as u32).unwrap_or(0)
         };
-        let states = self.states.or((above(MOST_WORK) && !self.exact).then_some(TableLearner::STATES));
-        // rows with weights and models to start from keep to the ordinary starts
-        let large = above(LARGE) && data.weights().is_none() && self.start.is_none() && !watch.stopped();
+        // exact posteriors would need whole rows, all of them
+        let too_much = above(MOST_WORK) || (is_sparse(data) && values > MOST_WHOLE);
+        let states = self.states.or((too_much && !self.exact).then_some(TableLearner::STATES));
+        // rows with weights and models to start from keep to the ordinary starts, and so do sparse rows, which starts make whole
+        let ordinary = data.weights().is_some() || self.start.is_some() || is_sparse(data) || watch.stopped();
+        let large = above(LARGE) && !ordinary;
         let started = large.then(|| best_start(&em, causes.h, self.starts, self.seed, data, watch));
         if let Some(states) = states {
             em = em.truncated(Truncation::new(states));

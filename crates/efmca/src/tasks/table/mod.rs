@@ -5,8 +5,10 @@
 //! | `settings` | [`TableLearner`] |
 //! | `learned` | [`LearnedTable`]: the model, and how families and causes were decided |
 //! | `learning` | the steps: families, number of causes, training |
+//! | `large` | large tables: most of the training on a part of the rows |
 //! | `starts` | starts of large tables |
 
+mod large;
 mod learned;
 mod learning;
 mod settings;

@@ -4,11 +4,11 @@ use ndarray::ArrayView2;
 use serde::{Deserialize, Serialize};
 
 use super::LearnedTable;
-use super::learning::{learn, learn_given};
+use super::learning::{learn, learn_by_part, learn_given};
 use crate::em::{Observer, unobserved};
 use crate::error::{Error, Result};
 use crate::family::FamilySpec;
-use crate::model::{Data, LARGEST_EXACT_H, Model, Resolution, Superposition};
+use crate::model::{Data, LARGEST_EXACT_H, Model, Resolution, Superposition, is_sparse};
 use crate::tasks::causes::Causes;
 use crate::tasks::held_out::rows_of;
 use crate::tasks::noise::{check_family, for_labels};
@@ -255,7 +255,11 @@ impl TableLearner {
     }
 
     /// Learns rows of any kind, such as [`Weighted`](crate::Weighted) ones. Where all families and the number of causes are
-    /// given, the rows are not copied; otherwise they are, for the searches, in which all rows count alike.
+    /// given, the rows are not copied; otherwise they are, for the searches, in which all rows count alike. Of
+    /// [`SparseRows`](crate::SparseRows), and of rows that are not in memory, a part is looked at in the searches.
+    ///
+    /// A table of more than 2²⁴ values is first learned from a part of its rows, with all iterations (and all starts, if
+    /// posteriors are exact), and then from all of them, for a fifth of the iterations or five.
     ///
     /// # Errors
     ///
@@ -264,6 +268,7 @@ impl TableLearner {
         self.check()?;
         match learn_given(self, data, observer) {
             Some(learned) => learned,
+            None if is_sparse(data) || data.outside().is_some() => learn_by_part(self, data, observer),
             None => learn(self, rows_of(data).view(), data, observer),
         }
     }
