@@ -7,6 +7,7 @@ pub(crate) mod demo;
 pub(crate) mod denoise;
 pub(crate) mod families;
 pub(crate) mod fit;
+pub(crate) mod impute;
 pub(crate) mod info;
 pub(crate) mod learn;
 pub(crate) mod noise_type;

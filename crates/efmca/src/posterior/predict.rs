@@ -2,7 +2,7 @@
 //!
 //! Every row is treated by itself, as in `infer.rs`.
 
-use ndarray::{Array2, ArrayView2};
+use ndarray::{Array1, Array2, ArrayView2};
 use rayon::prelude::*;
 
 use super::Exact;
@@ -115,6 +115,19 @@ impl Model {
     pub(crate) fn mean_of(means: &Array2<f64>, owned: ArrayView2<'_, f64>, d: usize) -> f64 {
         let owners = owned.column(d).into_iter().zip(means.column(d)).filter(|(r, _)| **r > 0.0);
         owners.map(|(r, mean)| r * mean).sum()
+    }
+
+    /// How likely each cause, and last the background, is to set column `d` of a row of which nothing is known.
+    pub(crate) fn marginal_owners(&self, tables: &Tables, d: usize) -> Array1<f64> {
+        let background = tables.winners.background();
+        let mut owners = Array1::zeros(self.h() + 1);
+        // the probability that no stronger cause is active
+        let mut left = 1.0;
+        for h in tables.winners.down_to_background(d).iter().map(|h| usize::from(*h)) {
+            owners[h] = if h == background { left } else { left * self.pi()[h] };
+            left -= owners[h];
+        }
+        owners
     }
 
     /// The value of column `d` that is most probable given who owns it, for families of finitely many values; the first

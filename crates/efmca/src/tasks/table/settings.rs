@@ -191,6 +191,11 @@ impl TableLearner {
         self
     }
 
+    /// The seed, for tasks that need further ones.
+    pub(crate) fn seed_of(&self) -> u64 {
+        self.seed
+    }
+
     /// Checks the settings without any data.
     ///
     /// # Errors
