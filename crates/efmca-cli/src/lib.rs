@@ -22,7 +22,7 @@ use clap::Parser;
 
 use args::{Args, Command};
 use commands::{
-    bars, calibrate, corrupt, demo, denoise, families, fit, impute, info, learn, noise_type, rows, sample, select,
+    bars, calibrate, corrupt, demo, denoise, families, fit, impute, info, learn, noise_type, report, rows, sample, select,
 };
 use failure::Failure;
 
@@ -64,6 +64,7 @@ fn run(command: &Command) -> Result<(), Failure> {
         Command::Fit(args) => fit::run(args),
         Command::Encode(args) => rows::encode(args),
         Command::Score(args) => rows::score(args),
+        Command::Report(args) => report::run(args),
         Command::Impute(args) => impute::run(args),
         Command::Sample(args) => sample::run(args),
         Command::Info(args) => info::run(args),

@@ -16,6 +16,7 @@ use crate::commands::impute::ImputeArgs;
 use crate::commands::info::InfoArgs;
 use crate::commands::learn::LearnArgs;
 use crate::commands::noise_type::NoiseTypeArgs;
+use crate::commands::report::ReportArgs;
 use crate::commands::rows::{EncodeArgs, ScoreArgs};
 use crate::commands::sample::SampleArgs;
 use crate::commands::select::SelectArgs;
@@ -88,6 +89,8 @@ pub(crate) enum Command {
     Encode(EncodeArgs),
     /// Computes how likely each row of a table is, and shows the least likely ones.
     Score(ScoreArgs),
+    /// Writes a page about a table and the causes of a model: what they do, what they explain, and which rows fit least.
+    Report(ReportArgs),
     /// Fills in the missing cells of a table, and says how good that is.
     Impute(ImputeArgs),
     /// Draws new rows from a model.

@@ -11,6 +11,7 @@ pub(crate) mod impute;
 pub(crate) mod info;
 pub(crate) mod learn;
 pub(crate) mod noise_type;
+pub(crate) mod report;
 pub(crate) mod rows;
 pub(crate) mod sample;
 pub(crate) mod select;

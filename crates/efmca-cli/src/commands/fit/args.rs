@@ -6,6 +6,7 @@ use efmca::Causes;
 use efmca::tasks::table::TableLearner;
 
 use crate::args::common::{OutputArgs, SeedArgs, TableArgs, WorkArgs, causes};
+use crate::commands::report::ReportOptions;
 use crate::errors::refused;
 use crate::failure::Failure;
 
@@ -42,6 +43,8 @@ pub(crate) struct FitArgs {
     pub(super) table: TableArgs,
     #[command(flatten)]
     pub(super) outputs: OutputArgs,
+    #[command(flatten)]
+    pub(super) numbers: ReportOptions,
     #[command(flatten)]
     pub(super) work: WorkArgs,
 }

@@ -11,6 +11,7 @@ use efmca_io::{ModelFile, write_model_file};
 use efmca_view::Report;
 
 use crate::columns::ColumnFamilies;
+use crate::commands::report::{Groups, TableReport};
 use crate::errors::{Origin, TableOrigin};
 use crate::failure::Failure;
 use crate::outputs::{self, Output};
@@ -26,9 +27,12 @@ const SHOWN: usize = 5;
 pub(crate) fn run(args: &FitArgs) -> Result<(), Failure> {
     let learner = args.learner()?;
     args.work.set_threads()?;
+    let numbers = args.numbers.files();
     let results = [Some(Output::File(&args.output)), args.outputs.report.as_deref().map(Output::File)];
+    let results = results.into_iter().chain(numbers.iter().map(|path| Some(Output::File(path))));
     outputs::check(results, &[&args.input], args.outputs.force.force)?;
-    let table = read_table(&args.input, &args.table.options()).map_err(Failure::input)?;
+    let mut table = read_table(&args.input, &args.table.options()).map_err(Failure::input)?;
+    let by = args.numbers.by.as_deref().map(|by| Groups::take(by, &mut table)).transpose()?;
     let given = ColumnFamilies::resolve(&args.family, &table)?;
     let learner = given.of_columns().fold(learner, |learner, (d, spec)| learner.column(d, spec));
     let learner = given.of_labels().fold(learner, |learner, (d, count)| learner.labels(d, count));
@@ -39,7 +43,7 @@ pub(crate) fn run(args: &FitArgs) -> Result<(), Failure> {
     watch.finish();
     let learned = learned.map_err(|error| Origin::Table(origin).describe(&error))?;
     let origins = (0..learned.families.len()).map(|d| family_origin(&given, &learned, d)).collect();
-    let file = ModelFile { names: table.names.clone(), labels, ..ModelFile::from(learned.fit.model.clone()) };
+    let file = ModelFile { names: table.names.clone(), labels: labels.clone(), ..ModelFile::from(learned.fit.model.clone()) };
     write_model_file(&args.output, &file).map_err(Failure::work)?;
     let summary = Summary {
         settings: summary(&table, &learned),
@@ -53,11 +57,21 @@ pub(crate) fn run(args: &FitArgs) -> Result<(), Failure> {
         screen.say("stopped early: this is the result so far")?;
     }
     summary.show(&table.names, &mut screen)?;
-    if let Some(path) = &args.outputs.report {
-        summary.page(args, &file, &learned)?.write(path, args.outputs.force.force).map_err(Failure::work)?;
+    if args.outputs.report.is_some() || args.numbers.wanted() {
+        let mut watch = Watch::new(args.work.log_format);
+        let report =
+            TableReport::new(&file, table.values.view(), by, args.seed.seed, learned.choice(), &mut watch);
+        watch.finish();
+        let report = report.map_err(|error| Origin::Table(origin).describe(&error))?;
+        if let Some(path) = &args.outputs.report {
+            let page = report.on(summary.page(args, &file, &learned)?)?;
+            page.write(path, args.outputs.force.force).map_err(Failure::work)?;
+        }
+        report.write_numbers(&args.numbers)?;
+        report.differences().iter().try_for_each(|line| screen.say(line))?;
     }
-    let report = args.outputs.report.as_ref().map_or(String::new(), |path| format!(", {}", path.display()));
-    screen.say(&format!("wrote {}{report}", args.output.display()))?;
+    let others = args.outputs.report.iter().chain(&numbers).map(|path| format!(", {}", path.display()));
+    screen.say(&format!("wrote {}{}", args.output.display(), others.collect::<String>()))?;
     watch.event(
         "fitted",
         &[
