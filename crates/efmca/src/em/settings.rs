@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Hold, Init, Schedule};
+use super::{Hold, Init, Schedule, Structure};
 use crate::family::FamilySpec;
 use crate::model::{Background, Superposition};
 use crate::posterior::{LARGEST_EXACT_H, Truncation};
@@ -68,6 +68,7 @@ pub struct Em {
     #[serde(rename = "posterior")]
     pub(super) truncation: Option<Truncation>,
     pub(super) batches: usize,
+    pub(super) structure: Option<Structure>,
 }
 
 impl Em {
@@ -97,6 +98,7 @@ impl Em {
             holds: Vec::new(),
             truncation: None,
             batches: 1,
+            structure: None,
         }
     }
 
@@ -310,6 +312,13 @@ impl Em {
     #[must_use]
     pub fn hold(mut self, hold: Hold) -> Em {
         self.holds.push(hold);
+        self
+    }
+
+    /// What is known of the causes: columns that they must or must not touch, and causes of another model (default: nothing).
+    #[must_use]
+    pub fn structure(mut self, structure: Structure) -> Em {
+        self.structure = Some(structure);
         self
     }
 

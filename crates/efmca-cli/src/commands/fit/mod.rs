@@ -2,6 +2,7 @@
 
 mod args;
 pub(crate) mod causes;
+mod known;
 
 use efmca::em::StopReason;
 use efmca::tasks::select::CauseChoice;
@@ -35,7 +36,12 @@ pub(crate) fn run(args: &FitArgs) -> Result<(), Failure> {
     let by = args.numbers.by.as_deref().map(|by| Groups::take(by, &mut table)).transpose()?;
     let given = ColumnFamilies::resolve(&args.family, &table)?;
     let learner = given.of_columns().fold(learner, |learner, (d, spec)| learner.column(d, spec));
-    let learner = given.of_labels().fold(learner, |learner, (d, count)| learner.labels(d, count));
+    let learner = match args.hold {
+        // the families are those of the model
+        Some(_) => learner,
+        None => given.of_labels().fold(learner, |learner, (d, count)| learner.labels(d, count)),
+    };
+    let (learner, known) = known::with_known(args, learner, &table)?;
     let labels = table.labels();
     let origin = TableOrigin { path: &args.input, names: &table.names, labels: &labels, step: 1, learning: true };
     let mut watch = Watch::new(args.work.log_format);
@@ -57,6 +63,9 @@ pub(crate) fn run(args: &FitArgs) -> Result<(), Failure> {
         screen.say("stopped early: this is the result so far")?;
     }
     summary.show(&table.names, &mut screen)?;
+    for (cause, name) in known.iter().enumerate() {
+        screen.say(&format!("cause {} is {name}, of which something was known", cause + 1))?;
+    }
     if args.outputs.report.is_some() || args.numbers.wanted() {
         let mut watch = Watch::new(args.work.log_format);
         let report =

@@ -22,7 +22,11 @@ pub(super) fn tables_of(report: &TableReport<'_>) -> Vec<(&'static str, String)>
 
 /// A number, or nothing where there is none.
 fn cell(value: f64) -> String {
-    if value.is_finite() { value.to_string() } else { String::new() }
+    match value.is_finite() {
+        true if value != 0.0 && value.abs() < 1e-5 => format!("{value:e}"),
+        true => value.to_string(),
+        false => String::new(),
+    }
 }
 
 fn line(cells: impl IntoIterator<Item = String>) -> String {
@@ -107,7 +111,7 @@ fn rows(report: &TableReport<'_>) -> String {
                 (row.row + 1).to_string(),
                 cell(row.log_likelihood),
                 quoted(&names[surprise.column]),
-                quoted(&report.value(surprise.column, surprise.value)),
+                quoted(&report.label(surprise.column, surprise.value).unwrap_or_else(|| surprise.value.to_string())),
                 cell(surprise.expected),
                 cell(surprise.nats),
             ]);

@@ -242,11 +242,15 @@ impl<'a> TableReport<'a> {
         effects.iter().take(EFFECTS).map(|effect| self.words(effect)).collect()
     }
 
-    /// A value as it stands in the table.
+    /// The word that a value stands for, if it does.
+    fn label(&self, column: usize, value: f64) -> Option<String> {
+        let labels = self.file.labels_of(column)?;
+        labels.get(value as usize).filter(|_| value >= 0.0 && value.fract() == 0.0).cloned()
+    }
+
+    /// A value as people read it.
     fn value(&self, column: usize, value: f64) -> String {
-        let labels = self.file.labels_of(column);
-        let word = labels.and_then(|labels| labels.get(value as usize)).filter(|_| value >= 0.0 && value.fract() == 0.0);
-        word.cloned().unwrap_or_else(|| number(value))
+        self.label(column, value).unwrap_or_else(|| number(value))
     }
 
     /// What is shown in the terminal.

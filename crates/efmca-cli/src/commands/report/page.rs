@@ -150,9 +150,9 @@ fn explained(report: &TableReport<'_>) -> Result<ReportSection, Failure> {
     Ok(ReportSection {
         heading: "What the causes explain".into(),
         text: "A tenth of the cells is held out, and the model forgets them. Colours: by how much a held-out cell of the column \
-               is less likely without the cause. The table: its log-probability (log-density) in nats if the rest of the row is \
-               not known, if it is, and the difference, which is what all causes explain together. Causes that can stand in for \
-               each other lose little each."
+               is less likely if the rest of the row does not say whether the cause is on. The table: its log-probability \
+               (log-density) in nats if the rest of the row is not known, if it is, and the difference, which is what all causes \
+               explain together."
             .into(),
         figures: vec![matrix.draw().and_then(|drawing| drawing.to_svg()).map_err(Failure::work)?],
         tables: vec![ReportTable {

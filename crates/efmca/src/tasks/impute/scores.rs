@@ -78,7 +78,7 @@ impl Judged {
         let tables = Tables::new(model);
         for (d, column) in columns.iter().enumerate() {
             let mut predictor = Predictor::of_model(model, &tables, d, column.step == Some(1.0));
-            let marginal = model.marginal_owners(&tables, d);
+            let marginal = model.owners_of(&tables, d, &model.pi().to_vec());
             let of_seen = Column::of(seen.column(d), &**model.columns().family(d), Some(column.kind()));
             let simple = match of_seen.kind() {
                 CellKind::Number => of_seen.mean,

@@ -66,6 +66,13 @@ impl TrainedImputer {
         &self.scores
     }
 
+    /// The same imputer with another number of drawn tables.
+    #[must_use]
+    pub fn draws(mut self, draws: usize) -> TrainedImputer {
+        self.settings = self.settings.draws(draws);
+        self
+    }
+
     /// The model of all rows.
     #[must_use]
     pub fn model(&self) -> &Model {

@@ -1,14 +1,14 @@
 //! How much each cause explains of each column, by entries that are held out.
 //!
 //! A share of the entries is hidden, and the model is trained on from where it is without them, so that its causes stay the same
-//! ones and forget these entries. Then the hidden entries are predicted from the rest of their rows: by the whole model, by
-//! the model without each cause, and by the columns alone.
+//! ones and forget these entries. Then the hidden entries are predicted from the rest of their rows: with all that it says about
+//! the causes, without what it says about each of them, and without anything.
 
 use ndarray::{Array1, Array2, ArrayView2};
 use rayon::prelude::*;
 
 use crate::em::{Observer, Progress};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::hash;
 use crate::model::{Model, Tables};
 use crate::posterior::Responsibilities;
@@ -31,8 +31,8 @@ pub struct Explained {
     pub by_all: Array1<f64>,
     /// The same if the rest of the row is not known.
     pub alone: Array1<f64>,
-    /// What is lost without each cause, $H \times D$, in nats for each held-out entry of the column. Causes that can stand in for
-    /// each other lose little each, so that the sum is less than what all of them explain.
+    /// What is lost if the row does not say whether a cause is on, $H \times D$, in nats for each held-out entry of the column:
+    /// its prior takes the place of its posterior. Posteriors count as independent of each other here.
     pub by_cause: Array2<f64>,
 }
 
@@ -59,25 +59,34 @@ pub(super) fn explained(
         }
     }
     let model = forgetful(model, &seen)?;
-    let stages = model.h() + 1;
-    let mut goes_on = |done: usize| match observer(&Progress::of_stage("causes without each other", done, stages)) {
-        std::ops::ControlFlow::Continue(()) => Ok(()),
-        std::ops::ControlFlow::Break(()) => Err(Error::Stopped { what: "all causes were looked at".into() }),
-    };
-    goes_on(0)?;
-    let by_all = scores(&model, &seen, &rows)?;
-    let mut by_cause = Array2::zeros((model.h(), model.d()));
-    for h in 0..model.h() {
-        let others: Vec<usize> = (0..model.h()).filter(|other| *other != h).collect();
-        let without = match others.is_empty() {
-            true => alone(&model, &seen, &rows),
-            false => scores(&model.with_causes(&others), &seen, &rows)?,
-        };
-        by_cause.row_mut(h).assign(&(&by_all - &without));
-        goes_on(h + 1)?;
-    }
+    let active = model.encoding(&seen, model.inference(), &mut |done| {
+        observer(&Progress::of_stage("held-out cells", done, rows.nrows()))
+    })?;
+    let by_cause = lost(&model, &active.active, &seen, &rows);
     let entries = (0..rows.ncols()).map(|d| hidden(&seen, &rows, d).len()).collect();
-    Ok(Explained { entries, alone: alone(&model, &seen, &rows), by_all, by_cause })
+    Ok(Explained { entries, alone: alone(&model, &seen, &rows), by_all: scores(&model, &seen, &rows)?, by_cause })
+}
+
+/// What is lost in each column without what the rows say about each cause.
+fn lost(model: &Model, active: &Array2<f64>, seen: &Array2<f64>, rows: &Array2<f64>) -> Array2<f64> {
+    let tables = Tables::new(model);
+    let column = |d: usize| -> Vec<f64> {
+        let mut predictor = Predictor::of_model(model, &tables, d, is_whole(rows, d));
+        let places = hidden(seen, rows, d);
+        let mut sums = vec![0.0; model.h()];
+        for n in &places {
+            let mut on: Vec<f64> = active.row(*n).iter().map(|on| on.clamp(0.0, 1.0)).collect();
+            let known = predictor.score(model.owners_of(&tables, d, &on).view(), rows[[*n, d]]);
+            for h in 0..model.h() {
+                let before = std::mem::replace(&mut on[h], model.pi()[h]);
+                sums[h] += known - predictor.score(model.owners_of(&tables, d, &on).view(), rows[[*n, d]]);
+                on[h] = before;
+            }
+        }
+        sums.into_iter().map(|sum| sum / places.len().max(1) as f64).collect()
+    };
+    let columns: Vec<Vec<f64>> = (0..model.d()).into_par_iter().map(column).collect();
+    Array2::from_shape_fn((model.h(), model.d()), |(h, d)| columns[d][h])
 }
 
 /// The model after a few iterations that do not see the hidden entries; itself where nothing can be learned.
@@ -119,7 +128,7 @@ fn alone(model: &Model, seen: &Array2<f64>, rows: &Array2<f64>) -> Array1<f64> {
     let tables = Tables::new(model);
     let column = |d: usize| {
         let places = hidden(seen, rows, d);
-        let owners = model.marginal_owners(&tables, d);
+        let owners = model.owners_of(&tables, d, &model.pi().to_vec());
         let mut predictor = Predictor::of_model(model, &tables, d, is_whole(rows, d));
         let sum: f64 = places.iter().map(|n| predictor.score(owners.view(), rows[[*n, d]])).sum();
         sum / places.len().max(1) as f64

@@ -3,7 +3,7 @@
 use ndarray::ArrayView2;
 
 use super::{CauseOrigin, FamilyOrigin, LearnedTable, TableLearner};
-use crate::em::{Em, Fit, Init, Observer, Progress, TrainingProgress};
+use crate::em::{Em, Fit, Init, Observer, Progress, Structure, TrainingProgress};
 use crate::error::{Error, Result};
 use crate::family::{FamilySpec, SharedFamily};
 use crate::model::{Data, LARGEST_EXACT_H, Model};
@@ -60,6 +60,7 @@ pub(super) fn learn_given(
     observer: &mut Observer<'_>,
 ) -> Option<Result<LearnedTable>> {
     let Causes::Given(h) = settings.causes else { return None };
+    let h = h.max(settings.known_causes());
     let all = (0..data.d()).map(|d| settings.given(d)?.resolve().ok()).collect::<Option<Vec<SharedFamily>>>()?;
     if let Err(error) = check_columns(&settings.columns, data.d()) {
         return Some(Err(error));
@@ -89,6 +90,17 @@ impl TableLearner {
         own.or(self.family.as_ref())
     }
 
+    /// The family that column `d` has in the model whose causes are held.
+    fn of_held(&self, d: usize) -> Option<FamilySpec> {
+        let model = self.structure.as_ref()?.held()?;
+        (d < model.d()).then(|| model.columns().family(d).clone().into())
+    }
+
+    /// The number of causes of which something is known.
+    fn known_causes(&self) -> usize {
+        self.structure.as_ref().map_or(0, Structure::causes)
+    }
+
     /// Iterations of the trainings before the last one.
     fn short(&self) -> usize {
         self.iterations.min(SHORT)
@@ -109,12 +121,13 @@ impl TableLearner {
         }
         check_columns(&self.columns, table.ncols())?;
         // what is known of each column before anything is learned
-        let specs: Vec<Option<FamilySpec>> =
-            (0..table.ncols()).map(|d| self.given(d).cloned().or_else(|| of_one_value(table, d))).collect();
+        let specs: Vec<Option<FamilySpec>> = (0..table.ncols())
+            .map(|d| self.given(d).cloned().or_else(|| self.of_held(d)).or_else(|| of_one_value(table, d)))
+            .collect();
         let complete: Option<Vec<SharedFamily>> = specs.iter().map(|spec| spec.as_ref()?.resolve().ok()).collect();
-        let origin = |d: usize| match self.given(d) {
-            Some(_) => FamilyOrigin::Given,
-            None => FamilyOrigin::OneValue,
+        let origin = |d: usize| match self.given(d).is_some() || self.of_held(d).is_some() {
+            true => FamilyOrigin::Given,
+            false => FamilyOrigin::OneValue,
         };
         if let Some(all) = complete {
             for (d, (family, spec)) in all.iter().zip(specs.iter().flatten()).enumerate() {
@@ -171,9 +184,13 @@ impl TableLearner {
         causes: &CauseNumber,
         watch: &mut Watch<'_, '_>,
     ) -> Result<Fit> {
-        let mut em = Em::new(causes.h).families(&families.all).iterations(self.iterations).seed(self.seed);
+        let h = causes.h.max(self.known_causes());
+        let mut em = Em::new(h).families(&families.all).iterations(self.iterations).seed(self.seed);
         em = em.pseudo_count(self.pseudo_count).tolerance(self.tolerance).superposition(self.superposition);
-        let too_much = causes.h > LARGEST_EXACT_H || data.n().saturating_mul(data.d()) > MOST_WORK >> causes.h;
+        let too_much = h > LARGEST_EXACT_H || data.n().saturating_mul(data.d()) > MOST_WORK >> h;
+        if let Some(structure) = &self.structure {
+            em = em.structure(structure.clone());
+        }
         let states = self.states.or((too_much && !self.exact).then_some(TableLearner::STATES));
         if let Some(states) = states {
             em = em.truncated(Truncation::new(states));
@@ -182,14 +199,14 @@ impl TableLearner {
         if let Some(model) = &self.start {
             em = em.init(Init::Model(model.clone())).starts(1);
         }
-        let before = families.fit.as_ref().filter(|fit| fit.model.h() == causes.h);
+        let before = families.fit.as_ref().filter(|fit| fit.model.h() == h && self.structure.is_none());
         if watch.stopped() {
             let chosen = match &causes.origin {
                 CauseOrigin::Chosen(choice) => Some(&choice.best().model),
                 _ => None,
             };
             // nobody waits for starts any more
-            let model: Option<&Model> = before.map(|fit| &fit.model).or(chosen);
+            let model: Option<&Model> = before.map(|fit| &fit.model).or(chosen).filter(|_| self.structure.is_none());
             if let Some(model) = model {
                 em = em.init(Init::Model(Box::new(model.clone()))).starts(1);
             }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::LearnedTable;
 use super::learning::{learn, learn_given};
-use crate::em::{Observer, unobserved};
+use crate::em::{Observer, Structure, unobserved};
 use crate::error::{Error, Result};
 use crate::family::FamilySpec;
 use crate::model::{Data, LARGEST_EXACT_H, Model, Superposition};
@@ -47,6 +47,8 @@ pub struct TableLearner {
     pub(super) pseudo_count: f64,
     #[serde(default)]
     pub(super) start: Option<Box<Model>>,
+    #[serde(default)]
+    pub(super) structure: Option<Structure>,
 }
 
 /// Rows of average data in each entry of the dictionaries: no value of a later table is impossible then, and no cause
@@ -94,6 +96,7 @@ impl TableLearner {
             superposition: Superposition::Max,
             pseudo_count: PSEUDO_COUNT,
             start: None,
+            structure: None,
         }
     }
 
@@ -181,6 +184,15 @@ impl TableLearner {
     #[must_use]
     pub fn start_from(mut self, model: Model) -> TableLearner {
         self.start = Some(Box::new(model));
+        self
+    }
+
+    /// What is known of the causes before training: columns that they must or must not touch, and causes of another model that
+    /// stay as they are (default: nothing). The families of columns are those of that model, unless they are given. There are
+    /// as many causes as something is known of, at the least.
+    #[must_use]
+    pub fn structure(mut self, structure: Structure) -> TableLearner {
+        self.structure = Some(structure);
         self
     }
 
