@@ -96,8 +96,22 @@ impl Structure {
         h < self.held_causes() || self.signs.iter().any(|(cause, ..)| *cause == h)
     }
 
+    /// Checks what is known without any data.
+    pub(crate) fn check_signs(&self, rule: Superposition) -> Result<()> {
+        let impossible = |sign: &Sign| *sign == Sign::Minus && rule != Superposition::MaxMagnitude;
+        match self.signs.iter().find(|(_, _, sign)| impossible(sign)) {
+            None => Ok(()),
+            Some((_, column, _)) => {
+                let problem = "with the maximum no cause can lower a column below the background; turn the column around (its \
+                               negative, or one minus it) and give +, or use the maximum magnitude";
+                Err(Error::Column { column: *column, problem: problem.into() })
+            }
+        }
+    }
+
     /// Checks what is known against the columns and causes of a training.
     pub(super) fn check(&self, columns: &Columns, causes: usize, rule: Superposition) -> Result<()> {
+        self.check_signs(rule)?;
         if self.causes() > causes {
             let requirement = format!("something is known of {} causes; give as many or more", self.causes());
             return Err(Error::setting("causes", causes, requirement));
@@ -119,10 +133,6 @@ impl Structure {
                 format!("cause {} is held, so that it can have no sign here", h + 1)
             } else if *sign != Sign::Zero && columns.family(*d).spec().starts_with("categorical") {
                 "its values are names without an order, so that a cause cannot raise or lower it; give 0 or nothing".into()
-            } else if *sign == Sign::Minus && rule != Superposition::MaxMagnitude {
-                "with the maximum no cause can lower a column below the background; turn the column around (its negative, or \
-                 one minus it) and give +, or use the maximum magnitude"
-                    .into()
             } else {
                 continue;
             };

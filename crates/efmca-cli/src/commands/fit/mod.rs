@@ -4,6 +4,8 @@ mod args;
 pub(crate) mod causes;
 mod known;
 
+use std::path::Path;
+
 use efmca::em::StopReason;
 use efmca::tasks::select::CauseChoice;
 use efmca::tasks::table::{CauseOrigin, FamilyOrigin, LearnedTable};
@@ -31,7 +33,9 @@ pub(crate) fn run(args: &FitArgs) -> Result<(), Failure> {
     let numbers = args.numbers.files();
     let results = [Some(Output::File(&args.output)), args.outputs.report.as_deref().map(Output::File)];
     let results = results.into_iter().chain(numbers.iter().map(|path| Some(Output::File(path))));
-    outputs::check(results, &[&args.input], args.outputs.force.force)?;
+    let inputs = [Some(&args.input), args.signs.as_ref(), args.hold.as_ref()];
+    let inputs: Vec<&Path> = inputs.into_iter().flatten().map(|path| path.as_path()).collect();
+    outputs::check(results, &inputs, args.outputs.force.force)?;
     let mut table = read_table(&args.input, &args.table.options()).map_err(Failure::input)?;
     let by = args.numbers.by.as_deref().map(|by| Groups::take(by, &mut table)).transpose()?;
     let given = ColumnFamilies::resolve(&args.family, &table)?;

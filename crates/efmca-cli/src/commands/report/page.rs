@@ -25,6 +25,11 @@ fn bar(share: f64) -> String {
     "█".repeat(full) + &"░".repeat(BAR - full)
 }
 
+/// A share as a bar and in percent, on one line.
+fn with_bar(share: f64) -> String {
+    format!("{} {}", bar(share), percent(share)).replace(' ', "\u{a0}")
+}
+
 /// The page with all sections of the report.
 pub(super) fn on(report: &TableReport<'_>, mut page: Report) -> Result<Report, Failure> {
     page.sections.push(columns(report));
@@ -50,7 +55,7 @@ fn columns(report: &TableReport<'_>) -> ReportSection {
             name.clone(),
             kind,
             column.family.clone(),
-            if column.missing == 0 { "-".into() } else { format!("{} {}", bar(missing), percent(missing)) },
+            if column.missing == 0 { "-".into() } else { with_bar(missing) },
             column.distinct.to_string(),
             format!("{} to {}", report.value(d, column.range.0), report.value(d, column.range.1)),
             number(column.mean),
@@ -111,7 +116,7 @@ fn each_cause(report: &TableReport<'_>) -> ReportSection {
         let effects = report.effects(cause);
         vec![
             format!("cause {}", cause + 1),
-            format!("{} {}", bar(about.share), percent(about.share)),
+            with_bar(about.share),
             if effects.is_empty() { "nowhere stronger than the background".into() } else { effects.join("\n") },
             rows.collect::<Vec<String>>().join(", "),
         ]

@@ -107,6 +107,15 @@ impl Column {
         if self.sd > 0.0 { self.sd } else { 1.0 }
     }
 
+    /// The interval from `low` to `high`, extended to values that the column could have: between two whole numbers there is none.
+    pub(super) fn outward(&self, low: f64, high: f64) -> (f64, f64) {
+        let Some(step) = self.step else { return (low, high) };
+        let steps = 1.0 / step;
+        // a value that is on the grid but for its rounding stays
+        let (low, high) = ((low * steps + 1e-9).floor() / steps, (high * steps - 1e-9).ceil() / steps);
+        (low.clamp(self.low, self.high), high.clamp(self.low, self.high))
+    }
+
     /// The nearest value that the column could have: on its grid and between its ends.
     pub(super) fn on_grid(&self, value: f64) -> f64 {
         let value = match self.step {
@@ -172,6 +181,7 @@ mod tests {
         assert_eq!([0.31, 9.0, -1.0].map(|value| found.on_grid(value)), [0.3, 3.3, 0.1]);
         let whole = column(&[1.0, 5.0, 7.0], "poisson", Some(CellKind::Number));
         assert_eq!([1.4, 5.6].map(|value| whole.on_grid(value)), [1.0, 6.0]);
+        assert_eq!((whole.outward(2.3, 4.1), whole.outward(3.0, 3.0)), ((2.0, 5.0), (3.0, 3.0)));
         let free = column(&[0.123_456_789, 0.5], "gaussian", Some(CellKind::Number));
         assert_eq!((free.step, free.on_grid(0.2)), (None, 0.2));
     }

@@ -170,7 +170,7 @@ impl TrainedImputer {
         };
         let value = if self.settings.as_written { column.on_grid(value) } else { value };
         let tail = 0.5 * (1.0 - self.settings.level);
-        let (low, high) = (at(tail).min(value), at(1.0 - tail).max(value));
+        let (low, high) = column.outward(at(tail).min(value), at(1.0 - tail).max(value));
         FilledCell { value, sd: Some(sd * self.calibration[d].factor), interval: Some((low, high)), ..empty }
     }
 

@@ -237,6 +237,7 @@ impl TableLearner {
             }
         }
         self.causes.check()?;
+        self.structure.iter().try_for_each(|structure| structure.check_signs(self.superposition))?;
         self.family.iter().chain(self.columns.iter().map(|(_, family)| family)).try_for_each(check_family)
     }
 
