@@ -211,9 +211,7 @@ impl Case {
             if hidden.is_empty() || codes.len() == 1 {
                 continue;
             }
-            let average = |of: &dyn Fn(usize) -> f64| {
-                hidden.iter().map(|n| of(*n)).sum::<f64>() / hidden.len() as f64
-            };
+            let average = |of: &dyn Fn(usize) -> f64| hidden.iter().map(|n| of(*n)).sum::<f64>() / hidden.len() as f64;
             if kind_of(&codes) == CellKind::Code {
                 let nearest = |value: f64| {
                     let far = |code: &f64| (code - value).abs();
@@ -252,7 +250,11 @@ fn average(found: &[Outcome], table: &str, method: &str, of: impl Fn(&Outcome) -
 
 fn markdown(settings: &Settings, names: &[String], found: &[Outcome]) -> String {
     let command: Vec<String> = std::env::args().skip(1).collect();
-    let rows = if settings.together { "all rows, which are learned from as they are left" } else { "the rows that were not learned from" };
+    let rows = if settings.together {
+        "all rows, which are learned from as they are left"
+    } else {
+        "the rows that were not learned from"
+    };
     let mut page = format!(
         "# Missing cells\n\nMade by `cargo run --release -p experiments -- {}`. {} % of the cells of {rows} are hidden, and filled in; \
          averages over {} choices of these cells. Error: the root of the mean square difference in standard deviations of the \

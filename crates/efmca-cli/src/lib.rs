@@ -22,7 +22,8 @@ use clap::Parser;
 
 use args::{Args, Command};
 use commands::{
-    bars, calibrate, corrupt, demo, denoise, families, fit, impute, info, learn, noise_type, report, rows, sample, select,
+    bars, calibrate, corrupt, demo, denoise, families, fit, impute, info, learn, noise_type, report, rows, sample,
+    select,
 };
 use failure::Failure;
 

@@ -57,8 +57,7 @@ fn missing_cells_are_filled_in_and_judged() {
     let folder = folder(300, 11);
     let path = folder.path();
     let outputs = ["--cells", "cells.csv", "--json", "errors.json", "--report", "errors.html"];
-    let shown =
-        succeeds(path, &[&["impute", "patients.csv", "-o", "filled.csv"], &QUICK[..], &outputs[..]].concat());
+    let shown = succeeds(path, &[&["impute", "patients.csv", "-o", "filled.csv"], &QUICK[..], &outputs[..]].concat());
     assert!(shown.contains("error of numbers") && shown.contains("codes"), "{shown}");
     let read = |name: &str| read_table(&path.join(name), &TableOptions::default()).unwrap();
     let (before, after) = (read("patients.csv"), read("filled.csv"));
@@ -122,14 +121,22 @@ fn the_report_has_the_numbers_of_its_files() {
     let shown = succeeds(path, &[&["fit", "patients.csv", "-o", "m.model"], &QUICK[..], &outputs[..]].concat());
     assert!(shown.contains("differs by ward"), "{shown}");
     let page = std::fs::read_to_string(path.join("r.html")).unwrap();
-    for heading in ["The table", "Causes and columns", "Each cause", "What the causes explain", "Causes by ward", "Rows that fit least"] {
+    for heading in [
+        "The table",
+        "Causes and columns",
+        "Each cause",
+        "What the causes explain",
+        "Causes by ward",
+        "Rows that fit least",
+    ] {
         assert!(page.contains(&format!("<h2>{heading}</h2>")), "{heading}");
     }
     assert!(!page.contains("<script"));
     let report = json(&path.join("r.json"));
     assert_eq!(report["schema"], "efmca-report-1");
     // nothing is learned from the label
-    let names: Vec<&str> = report["columns"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
+    let names: Vec<&str> =
+        report["columns"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["visits", "costs", "sport", "city"]);
     assert_eq!(read_model_file(&path.join("m.model")).unwrap().names, names);
     let sure = |test: &Value| test["p_corrected"].as_f64().unwrap() < 1e-6;
@@ -142,7 +149,10 @@ fn the_report_has_the_numbers_of_its_files() {
     // the same of the model afterwards
     succeeds(path, &["report", "m.model", "patients.csv", "-o", "again.html", "--by", "ward", "--json", "again.json"]);
     let again = json(&path.join("again.json"));
-    assert_eq!((&again["causes"], &again["groups"], &again["columns"]), (&report["causes"], &report["groups"], &report["columns"]));
+    assert_eq!(
+        (&again["causes"], &again["groups"], &again["columns"]),
+        (&report["causes"], &report["groups"], &report["columns"])
+    );
 }
 
 #[test]
@@ -162,7 +172,10 @@ fn signs_and_held_causes_steer_the_fit() {
     let folder = folder(300, 0);
     let path = folder.path();
     std::fs::write(path.join("signs.csv"), "cause,sport,visits,costs\nyouth,+,0,0\nillness,0,+,+\n").unwrap();
-    let shown = succeeds(path, &["fit", "patients.csv", "-o", "m.model", "--by", "ward", "--signs", "signs.csv", "--causes", "2"]);
+    let shown = succeeds(
+        path,
+        &["fit", "patients.csv", "-o", "m.model", "--by", "ward", "--signs", "signs.csv", "--causes", "2"],
+    );
     assert!(shown.contains("cause 1 is youth") && shown.contains("cause 2 is illness"), "{shown}");
     let model = read_model_file(&path.join("m.model")).unwrap().model;
     let (means, none) = (model.means(), model.means_of(ndarray::Array2::zeros((1, 2)).view()).unwrap());

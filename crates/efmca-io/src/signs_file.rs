@@ -66,7 +66,11 @@ fn signs_of(text: &[u8], names: &[String]) -> Result<Signs, String> {
             ));
         };
         if columns.contains(&found) {
-            return Err(format!("line 1, field {}: column {} stands there twice; leave one out", place + 1, shown(name)));
+            return Err(format!(
+                "line 1, field {}: column {} stands there twice; leave one out",
+                place + 1,
+                shown(name)
+            ));
         }
         columns.push(found);
     }

@@ -23,7 +23,8 @@ fn with_holes(complete: &Array2<f64>, step: usize) -> Array2<f64> {
 
 fn imputer() -> Imputer {
     let specs = ["poisson", "poisson", "poisson", "poisson", "bernoulli", "bernoulli"];
-    let learner = specs.iter().enumerate().fold(TableLearner::new().causes(2), |learner, (d, spec)| learner.column(d, *spec));
+    let learner =
+        specs.iter().enumerate().fold(TableLearner::new().causes(2), |learner, (d, spec)| learner.column(d, *spec));
     Imputer::new().learner(learner)
 }
 
@@ -38,7 +39,8 @@ fn filled_cells_are_near_the_truth_and_present_ones_stay() {
     }
     let numbers: Vec<_> = filled.cells.iter().filter(|cell| cell.column < 4).collect();
     let codes: Vec<_> = filled.cells.iter().filter(|cell| cell.column >= 4).collect();
-    let error = |value: f64, cell: &efmca::tasks::impute::FilledCell| (value - complete[[cell.row, cell.column]]).powi(2);
+    let error =
+        |value: f64, cell: &efmca::tasks::impute::FilledCell| (value - complete[[cell.row, cell.column]]).powi(2);
     let ours: f64 = numbers.iter().map(|cell| error(cell.value, cell)).sum();
     let mean = |d: usize| {
         let present: Vec<f64> = table.column(d).iter().copied().filter(|cell| !cell.is_nan()).collect();
@@ -86,7 +88,8 @@ fn draws_scatter_as_the_data_do_and_are_the_same_for_a_seed() {
         assert!(draw.iter().all(|cell| cell.is_finite() && *cell >= 0.0 && cell.fract() == 0.0));
         // means shrink towards the middle, draws do not
         let scatter = |values: &Array2<f64>| {
-            let cells: Vec<f64> = filled.cells.iter().filter(|cell| cell.column == 0).map(|cell| values[[cell.row, 0]]).collect();
+            let cells: Vec<f64> =
+                filled.cells.iter().filter(|cell| cell.column == 0).map(|cell| values[[cell.row, 0]]).collect();
             let mean = cells.iter().sum::<f64>() / cells.len() as f64;
             cells.iter().map(|cell| (cell - mean).powi(2)).sum::<f64>() / cells.len() as f64
         };
@@ -101,7 +104,11 @@ fn other_rows_are_filled_by_what_was_learned_and_by_themselves() {
     let trained = imputer().train(complete.view(), &mut |_| std::ops::ControlFlow::Continue(())).unwrap();
     let rows = array![[31.0, f64::NAN, 2.0, f64::NAN, f64::NAN, 0.0], [1.0, f64::NAN, 2.0, 1.0, 0.0, 0.0]];
     let filled = trained.fill(rows.view()).unwrap();
-    assert!(filled.values[[0, 1]] > 18.0 && filled.values[[0, 4]] == 1.0 && filled.values[[1, 1]] < 8.0, "{}", filled.values);
+    assert!(
+        filled.values[[0, 1]] > 18.0 && filled.values[[0, 4]] == 1.0 && filled.values[[1, 1]] < 8.0,
+        "{}",
+        filled.values
+    );
     let alone = trained.fill(rows.slice(ndarray::s![1.., ..])).unwrap();
     assert_eq!(alone.values.row(0), filled.values.row(1));
     assert!(matches!(trained.fill(array![[1.0]].view()), Err(Error::Shape { .. })));
@@ -115,7 +122,9 @@ fn a_model_fills_by_itself_as_the_encoder_does() {
     let table = with_holes(&model.sample(60, 5).y, 4);
     let all_numbers = (0..6).fold(Imputer::new(), |imputer, d| imputer.kind(d, CellKind::Number));
     let filled = all_numbers.of_model(&model, table.view()).unwrap().fill(table.view()).unwrap();
-    let expected = efmca::tasks::encode::Encoder::new(&model).filled(&table, &[], &mut |_| std::ops::ControlFlow::Continue(())).unwrap();
+    let expected = efmca::tasks::encode::Encoder::new(&model)
+        .filled(&table, &[], &mut |_| std::ops::ControlFlow::Continue(()))
+        .unwrap();
     for (found, expected) in filled.values.iter().zip(&expected) {
         assert!((found - expected).abs() < 1e-9 * (1.0 + expected.abs()), "{found} {expected}");
     }

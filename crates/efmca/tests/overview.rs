@@ -10,7 +10,8 @@ fn effects_and_what_is_explained_follow_the_bars() {
     let drawn = model.sample(800, 1);
     let overview = Overview::new().run(&model, drawn.y.view()).unwrap();
     for (h, cause) in overview.causes.iter().enumerate() {
-        let shows: Vec<usize> = cause.effects.iter().filter(|effect| effect.far > 1.0).map(|effect| effect.column).collect();
+        let shows: Vec<usize> =
+            cause.effects.iter().filter(|effect| effect.far > 1.0).map(|effect| effect.column).collect();
         assert_eq!(shows.len(), 3, "{shows:?}");
         assert!((cause.share - 0.2).abs() < 0.06 && cause.rows.iter().all(|(n, _)| drawn.s[[*n, h]] == 1.0));
         for d in 0..9 {

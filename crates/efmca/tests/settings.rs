@@ -3,15 +3,15 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use efmca::em::{Sign, Structure};
 use efmca::posterior::truncated::{Evolution, Marginals, Selection, Variation};
 use efmca::tasks::camera::{Calibration, Camera};
 use efmca::tasks::corrupt::Corruption;
 use efmca::tasks::denoise::{Denoiser, PatchDenoiser, Quality};
-use efmca::em::{Sign, Structure};
 use efmca::tasks::impute::{CellKind, Fill, Imputer};
 use efmca::tasks::learn::FeatureLearner;
-use efmca::tasks::overview::{Grouping, Overview};
 use efmca::tasks::noise::{ImageNoise, NoiseType, TableNoise};
+use efmca::tasks::overview::{Grouping, Overview};
 use efmca::tasks::residual::ResidualCheck;
 use efmca::tasks::select::CauseSearch;
 use efmca::tasks::table::TableLearner;

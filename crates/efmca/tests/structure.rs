@@ -84,7 +84,10 @@ fn what_cannot_be_known_is_refused() {
     let (truth, y) = pictures();
     let em = || Em::new(2).family("poisson");
     assert!(matches!(em().structure(Structure::new().sign(2, 0, Sign::Zero)).run(&y), Err(Error::Setting { .. })));
-    assert!(matches!(em().structure(Structure::new().sign(0, 9, Sign::Zero)).run(&y), Err(Error::Column { column: 9, .. })));
+    assert!(matches!(
+        em().structure(Structure::new().sign(0, 9, Sign::Zero)).run(&y),
+        Err(Error::Column { column: 9, .. })
+    ));
     assert!(matches!(em().structure(Structure::new()).spare_causes(2).run(&y), Err(Error::Setting { .. })));
     let other = bars::model("exponential", 3, &[20.0], &[1.0], 0.25).unwrap();
     let held = Structure::new().hold(other.most_active(2).unwrap());

@@ -68,6 +68,8 @@ pub struct Em {
     #[serde(rename = "posterior")]
     pub(super) truncation: Option<Truncation>,
     pub(super) batches: usize,
+    // checkpoints without it stay as they are
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) structure: Option<Structure>,
 }
 

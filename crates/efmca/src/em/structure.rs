@@ -123,7 +123,11 @@ impl Structure {
                 return Err(Error::shape("model whose causes are held", expected, found));
             }
             if model.superposition != rule {
-                return Err(Error::shape("superposition of the model whose causes are held", rule.name(), model.superposition.name()));
+                return Err(Error::shape(
+                    "superposition of the model whose causes are held",
+                    rule.name(),
+                    model.superposition.name(),
+                ));
             }
         }
         for (h, d, sign) in &self.signs {
@@ -132,7 +136,8 @@ impl Structure {
             } else if *h < self.held_causes() {
                 format!("cause {} is held, so that it can have no sign here", h + 1)
             } else if *sign != Sign::Zero && columns.family(*d).spec().starts_with("categorical") {
-                "its values are names without an order, so that a cause cannot raise or lower it; give 0 or nothing".into()
+                "its values are names without an order, so that a cause cannot raise or lower it; give 0 or nothing"
+                    .into()
             } else {
                 continue;
             };
@@ -192,7 +197,8 @@ impl Structure {
         let rows: Vec<(Vec<f64>, Vec<bool>)> = (0..statistics.n()).map(|n| statistics.row(n)).collect();
         let spread = |d: usize| {
             let k = columns.span(d).start;
-            let sum: f64 = rows.iter().filter(|(_, present)| present[d]).map(|(t, _)| (t[k] - average[k]).powi(2)).sum();
+            let sum: f64 =
+                rows.iter().filter(|(_, present)| present[d]).map(|(t, _)| (t[k] - average[k]).powi(2)).sum();
             (sum / rows.len().max(1) as f64).sqrt().max(f64::MIN_POSITIVE)
         };
         let spreads: Vec<f64> = signed.iter().map(|(d, _)| spread(*d)).collect();

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use efmca::{Causes, Superposition};
 use efmca::tasks::table::TableLearner;
+use efmca::{Causes, Superposition};
 
 use crate::args::common::{OutputArgs, SeedArgs, TableArgs, WorkArgs, causes, one_of};
 use crate::commands::report::ReportOptions;

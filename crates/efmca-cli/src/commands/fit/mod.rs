@@ -53,7 +53,8 @@ pub(crate) fn run(args: &FitArgs) -> Result<(), Failure> {
     watch.finish();
     let learned = learned.map_err(|error| Origin::Table(origin).describe(&error))?;
     let origins = (0..learned.families.len()).map(|d| family_origin(&given, &learned, d)).collect();
-    let file = ModelFile { names: table.names.clone(), labels: labels.clone(), ..ModelFile::from(learned.fit.model.clone()) };
+    let file =
+        ModelFile { names: table.names.clone(), labels: labels.clone(), ..ModelFile::from(learned.fit.model.clone()) };
     write_model_file(&args.output, &file).map_err(Failure::work)?;
     let summary = Summary {
         settings: summary(&table, &learned),
@@ -72,8 +73,7 @@ pub(crate) fn run(args: &FitArgs) -> Result<(), Failure> {
     }
     if args.outputs.report.is_some() || args.numbers.wanted() {
         let mut watch = Watch::new(args.work.log_format);
-        let report =
-            TableReport::new(&file, table.values.view(), by, args.seed.seed, learned.choice(), &mut watch);
+        let report = TableReport::new(&file, table.values.view(), by, args.seed.seed, learned.choice(), &mut watch);
         watch.finish();
         let report = report.map_err(|error| Origin::Table(origin).describe(&error))?;
         if let Some(path) = &args.outputs.report {

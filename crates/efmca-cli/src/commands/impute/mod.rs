@@ -86,7 +86,8 @@ fn by_itself(
     watch: &mut Watch,
 ) -> Result<(FilledTable, Columns, usize), Failure> {
     let (imputer, columns) = of_columns(args, imputer, table)?;
-    let origin = TableOrigin { path: &args.input, names: &columns.names, labels: &columns.labels, step: 1, learning: true };
+    let origin =
+        TableOrigin { path: &args.input, names: &columns.names, labels: &columns.labels, step: 1, learning: true };
     let trained = imputer.train(table.values.view(), &mut |progress| watch.see(progress));
     let filled = trained.and_then(|trained| Ok((trained.fill(table.values.view())?, trained.model().h())));
     let (filled, causes) = filled.map_err(|error| Origin::Table(origin).describe(&error))?;
@@ -112,7 +113,8 @@ fn by_other(
         ..ModelFile::from(trained.model().clone())
     };
     let values = rows_of(args, &file, table)?;
-    let origin = TableOrigin { path: &args.input, names: &columns.names, labels: &columns.labels, step: 1, learning: false };
+    let origin =
+        TableOrigin { path: &args.input, names: &columns.names, labels: &columns.labels, step: 1, learning: false };
     let filled = trained.fill(values.view()).map_err(|error| Origin::Table(origin).describe(&error))?;
     Ok((filled, columns, trained.model().h()))
 }
@@ -128,7 +130,8 @@ fn by_model(
     let values = rows_of(args, &file, table)?;
     let columns = Columns { names: file.column_names(), labels: file.labels.clone() };
     let imputer = with_kinds(args, imputer.clone(), &columns)?;
-    let origin = TableOrigin { path: &args.input, names: &columns.names, labels: &columns.labels, step: 1, learning: false };
+    let origin =
+        TableOrigin { path: &args.input, names: &columns.names, labels: &columns.labels, step: 1, learning: false };
     let filled = imputer.of_model(&file.model, values.view()).and_then(|trained| trained.fill(values.view()));
     let filled = filled.map_err(|error| Origin::Table(origin).describe(&error))?;
     Ok((filled, columns, file.model.h()))
@@ -161,9 +164,11 @@ fn with_kinds(args: &ImputeArgs, imputer: Imputer, columns: &Columns) -> Result<
             imputer = imputer.kind(d, CellKind::Code);
         }
     }
-    for (option, typed, kind) in [("codes", &args.codes, CellKind::Code), ("numbers", &args.numbers, CellKind::Number)] {
+    for (option, typed, kind) in [("codes", &args.codes, CellKind::Code), ("numbers", &args.numbers, CellKind::Number)]
+    {
         for column in typed {
-            let d = place_of(column, &columns.names).map_err(|problem| Failure::input(format!("--{option} {column}: {problem}")))?;
+            let d = place_of(column, &columns.names)
+                .map_err(|problem| Failure::input(format!("--{option} {column}: {problem}")))?;
             if kind == CellKind::Number && columns.labels.get(d).is_some_and(Option::is_some) {
                 return Err(Failure::input(format!("--numbers {column}: this column has words, which are no numbers")));
             }
@@ -206,7 +211,8 @@ impl Columns {
     /// A value as it stands in the table.
     fn word(&self, column: usize, value: f64) -> String {
         let labels = self.labels.get(column).and_then(Option::as_ref);
-        let word = labels.and_then(|labels| labels.get(value as usize)).filter(|_| value >= 0.0 && value.fract() == 0.0);
+        let word =
+            labels.and_then(|labels| labels.get(value as usize)).filter(|_| value >= 0.0 && value.fract() == 0.0);
         word.cloned().unwrap_or_else(|| value.to_string())
     }
 }

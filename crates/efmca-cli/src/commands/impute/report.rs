@@ -49,13 +49,17 @@ fn errors_table(found: &FilledTable, columns: &Columns) -> TextTable {
 fn summary(scores: &CellScores) -> Vec<(String, String)> {
     let mut lines = Vec::new();
     if let (Some(error), Some(of_means)) = (scores.error, scores.error_of_means) {
-        lines.push(("error of numbers".to_owned(), format!("{error:.4} standard deviations; with column means {of_means:.4}")));
+        lines.push((
+            "error of numbers".to_owned(),
+            format!("{error:.4} standard deviations; with column means {of_means:.4}"),
+        ));
     }
     if let (Some(accuracy), Some(of_modes)) = (scores.accuracy, scores.accuracy_of_modes) {
         let text = format!("{:.2} % right; with the most frequent ones {:.2} %", 100.0 * accuracy, 100.0 * of_modes);
         lines.push(("codes".to_owned(), text));
     }
-    let text = format!("{:.4} nats; without the rest of the row {:.4}", scores.log_likelihood, scores.log_likelihood_alone);
+    let text =
+        format!("{:.4} nats; without the rest of the row {:.4}", scores.log_likelihood, scores.log_likelihood_alone);
     lines.push(("log-likelihood of a cell".to_owned(), text));
     lines
 }
@@ -66,14 +70,20 @@ pub(super) fn errors_text(found: &FilledTable, columns: &Columns, causes: usize)
     let left_out = table.rows.len().saturating_sub(SHOWN);
     table.rows.truncate(SHOWN);
     let rows = found.values.nrows();
-    let mut text = format!("{} cells of {rows} rows filled in, {causes} causes\n\n{}\n", found.cells.len(), table.aligned(&[0, 1]));
+    let mut text = format!(
+        "{} cells of {rows} rows filled in, {causes} causes\n\n{}\n",
+        found.cells.len(),
+        table.aligned(&[0, 1])
+    );
     if left_out > 0 {
         text += &format!("and {left_out} more columns: see --report and --json\n");
     }
-    text += "\nEach cell that is present was predicted from the others of its row by models that had not seen the row.\n";
+    text +=
+        "\nEach cell that is present was predicted from the others of its row by models that had not seen the row.\n";
     text += "error: of numbers in standard deviations of the column; nats a cell: log-probability (log-density); alone: \n\
              the same without the rest of the row.\n\n";
-    let lines: Vec<String> = summary(&found.scores).into_iter().map(|(what, value)| format!("{what:<26}{value}")).collect();
+    let lines: Vec<String> =
+        summary(&found.scores).into_iter().map(|(what, value)| format!("{what:<26}{value}")).collect();
     text + &lines.join("\n")
 }
 

@@ -124,13 +124,8 @@ fn groups(report: &TableReport<'_>) -> String {
     let mut text = String::from("group,rows,cause,share,standard_error\n");
     for group in &report.overview.groups {
         for (h, (share, error)) in group.shares.iter().zip(&group.errors).enumerate() {
-            text += &line([
-                quoted(&group.name),
-                group.rows.to_string(),
-                (h + 1).to_string(),
-                cell(*share),
-                cell(*error),
-            ]);
+            text +=
+                &line([quoted(&group.name), group.rows.to_string(), (h + 1).to_string(), cell(*share), cell(*error)]);
         }
     }
     text

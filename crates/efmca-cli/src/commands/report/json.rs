@@ -65,8 +65,7 @@ fn cause(report: &TableReport<'_>, h: usize) -> Value {
             })
         })
         .collect();
-    let rows: Vec<Value> =
-        cause.rows.iter().map(|(row, on)| json!({ "row": row + 1, "probability": on })).collect();
+    let rows: Vec<Value> = cause.rows.iter().map(|(row, on)| json!({ "row": row + 1, "probability": on })).collect();
     json!({
         "cause": h + 1,
         "prior": cause.pi,

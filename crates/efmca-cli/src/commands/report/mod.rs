@@ -255,11 +255,13 @@ impl<'a> TableReport<'a> {
 
     /// What is shown in the terminal.
     fn lines(&self) -> Vec<String> {
-        let mut lines = vec![format!("{} rows, {} columns, {} causes", self.rows, self.file.model.d(), self.file.model.h())];
+        let mut lines =
+            vec![format!("{} rows, {} columns, {} causes", self.rows, self.file.model.d(), self.file.model.h())];
         for cause in self.order().into_iter().take(SHOWN) {
             let share = percent(self.overview.causes[cause].share);
             let effects = self.effects(cause);
-            let effects = if effects.is_empty() { "nowhere stronger than the background".into() } else { effects.join(", ") };
+            let effects =
+                if effects.is_empty() { "nowhere stronger than the background".into() } else { effects.join(", ") };
             lines.push(format!("cause {}, on in {share} of the rows: {effects}", cause + 1));
         }
         lines.extend(self.differences());

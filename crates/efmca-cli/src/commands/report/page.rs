@@ -123,8 +123,9 @@ fn each_cause(report: &TableReport<'_>) -> ReportSection {
     };
     ReportSection {
         heading: "Each cause".into(),
-        text: "Its strongest columns against the background, how often it is on, and rows in which it is most surely on."
-            .into(),
+        text:
+            "Its strongest columns against the background, how often it is on, and rows in which it is most surely on."
+                .into(),
         tables: vec![ReportTable {
             title: String::new(),
             head: texts(&["cause", "on in", "strongest columns", "rows, such as"]),
@@ -176,7 +177,8 @@ fn groups(report: &TableReport<'_>) -> Result<Option<ReportSection>, Failure> {
         return Ok(None);
     }
     let order = report.order();
-    let shares = ndarray::Array2::from_shape_fn((order.len(), groups.len()), |(row, group)| groups[group].shares[order[row]]);
+    let shares =
+        ndarray::Array2::from_shape_fn((order.len(), groups.len()), |(row, group)| groups[group].shares[order[row]]);
     let rows = order.iter().map(|cause| format!("cause {}", cause + 1)).collect();
     let columns = groups.iter().map(|group| format!("{} ({})", group.name, group.rows)).collect();
     let matrix = Matrix::new(shares.view(), rows, columns).colours(Colours::Sequential).largest(1.0).unit("share");

@@ -55,10 +55,8 @@ impl Corrections {
                 if present.len() < LEAST || columns[d].sd == 0.0 {
                     return None;
                 }
-                let x: Vec<f64> = present
-                    .iter()
-                    .flat_map(|n| features.for_column(columns, &all[*n], beliefs, *n, d))
-                    .collect();
+                let x: Vec<f64> =
+                    present.iter().flat_map(|n| features.for_column(columns, &all[*n], beliefs, *n, d)).collect();
                 let x = Array2::from_shape_vec((present.len(), x.len() / present.len()), x).ok()?;
                 let t = left(&columns[d], rows, beliefs, &present, d);
                 let folds: Vec<usize> = present.iter().map(|n| folds[*n]).collect();
@@ -109,9 +107,7 @@ fn left(column: &Column, rows: &Array2<f64>, beliefs: &Beliefs, present: &[usize
         let n = present[row];
         match column.kind() {
             CellKind::Number => (rows[[n, d]] - beliefs.mean[[n, d]]) / column.scale(),
-            CellKind::Code => {
-                f64::from(u8::from(column.place(rows[[n, d]]) == place)) - beliefs.codes[d][[n, place]]
-            }
+            CellKind::Code => f64::from(u8::from(column.place(rows[[n, d]]) == place)) - beliefs.codes[d][[n, place]],
         }
     })
 }

@@ -62,7 +62,14 @@ impl Features {
     }
 
     /// The features with which column `d` of a row is predicted, from all features of the row.
-    pub(super) fn for_column(&self, columns: &[Column], all: &[f64], beliefs: &Beliefs, n: usize, d: usize) -> Vec<f64> {
+    pub(super) fn for_column(
+        &self,
+        columns: &[Column],
+        all: &[f64],
+        beliefs: &Beliefs,
+        n: usize,
+        d: usize,
+    ) -> Vec<f64> {
         let own = &self.spans[d];
         let mut found: Vec<f64> = all[..own.start].iter().chain(&all[own.end..]).copied().collect();
         match columns[d].kind() {

@@ -128,7 +128,8 @@ pub(super) fn regression(x: ArrayView2<'_, f64>, t: ArrayView2<'_, f64>, folds: 
     let error = |unseen: &Array2<f64>| (&t - unseen).mapv(|difference| difference * difference).sum();
     let errors: Vec<f64> = unseen.iter().map(error).collect();
     // of equals the stronger penalty
-    let best = (0..errors.len()).rev().fold(errors.len() - 1, |best, one| if errors[one] < errors[best] { one } else { best });
+    let best =
+        (0..errors.len()).rev().fold(errors.len() - 1, |best, one| if errors[one] < errors[best] { one } else { best });
     let without = t.iter().map(|t| t * t).sum::<f64>();
     if !(errors[best] < without) {
         return None;
@@ -163,7 +164,8 @@ mod tests {
 
     #[test]
     fn more_features_than_rows_and_constant_ones_do_no_harm() {
-        let x = Array2::from_shape_fn((40, 300), |(row, column)| if column < 5 { 1.0 } else { noise(row * 300 + column) });
+        let x =
+            Array2::from_shape_fn((40, 300), |(row, column)| if column < 5 { 1.0 } else { noise(row * 300 + column) });
         let folds: Vec<usize> = (0..40).map(|row| row % 4).collect();
         let t = Array2::from_shape_fn((40, 2), |(row, column)| x[[row, 7 + column]]);
         if let Some(found) = regression(x.view(), t.view(), &folds) {

@@ -98,8 +98,12 @@ impl Judged {
         let found: Vec<ColumnScore> =
             columns.iter().enumerate().map(|(d, column)| self.column(column, rows, unseen, d)).collect();
         let average = |kind: CellKind, of: &dyn Fn(&ColumnScore) -> f64| {
-            let kept: Vec<f64> =
-                found.iter().zip(columns).filter(|(one, column)| one.kind == kind && one.cells > 0 && column.sd > 0.0).map(|(one, _)| of(one)).collect();
+            let kept: Vec<f64> = found
+                .iter()
+                .zip(columns)
+                .filter(|(one, column)| one.kind == kind && one.cells > 0 && column.sd > 0.0)
+                .map(|(one, _)| of(one))
+                .collect();
             (!kept.is_empty()).then(|| kept.iter().sum::<f64>() / kept.len() as f64)
         };
         let cells: f64 = found.iter().map(|one| one.cells as f64).sum::<f64>().max(1.0);

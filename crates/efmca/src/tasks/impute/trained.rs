@@ -101,8 +101,7 @@ impl TrainedImputer {
         for start in (0..table.nrows()).step_by(BLOCK) {
             let end = (start + BLOCK).min(table.nrows());
             // complete rows need nothing
-            let places: Vec<usize> =
-                (start..end).filter(|n| table.row(*n).iter().any(|cell| cell.is_nan())).collect();
+            let places: Vec<usize> = (start..end).filter(|n| table.row(*n).iter().any(|cell| cell.is_nan())).collect();
             if places.is_empty() {
                 continue;
             }

@@ -18,8 +18,8 @@ use crate::tasks::table::{LearnedTable, TableLearner};
 /// Rows from which everything but the model of all rows is learned, at the most.
 const MOST_ROWS: usize = 40_000;
 /// Starts and iterations of the models of folds, and the relative change of the bound that ends them.
-const FOLD_STARTS: usize = 2;
-const FOLD_ITERATIONS: usize = 50;
+const FOLD_STARTS: usize = 1;
+const FOLD_ITERATIONS: usize = 40;
 const FOLD_TOLERANCE: f64 = 1e-5;
 /// Rows of a fold, at the least.
 const FOLD_ROWS: usize = 4;
@@ -52,9 +52,7 @@ pub(super) fn train(
         let seen = rows.select(Axis(0), &outside);
         let member = if has_all_columns(&seen) {
             let stage = format!("fold {} of {count}", fold + 1);
-            let fit = learner.run_observed(seen.view(), &mut |_| {
-                observer(&Progress::of_stage(&stage, fold, count))
-            })?;
+            let fit = learner.run_observed(seen.view(), &mut |_| observer(&Progress::of_stage(&stage, fold, count)))?;
             if fit.stopped {
                 return Err(Error::Stopped { what: "all rows were predicted".into() });
             }
@@ -87,7 +85,8 @@ pub(super) fn train(
 /// have seen them.
 pub(super) fn of_model(settings: &Imputer, model: &Model, table: ArrayView2<'_, f64>) -> Result<TrainedImputer> {
     let scatter = scatter(model);
-    let of_family = |(d, family, _): (usize, &SharedFamily, _)| Column::of_family(&**family, settings.kind_of(d), scatter[d]);
+    let of_family =
+        |(d, family, _): (usize, &SharedFamily, _)| Column::of_family(&**family, settings.kind_of(d), scatter[d]);
     let columns: Vec<Column> = model.columns().iter().map(of_family).collect();
     let step = Source::row_step(table.nrows(), MOST_ROWS);
     let rows = table.slice(ndarray::s![..;step, ..]).to_owned();
@@ -123,9 +122,11 @@ fn scatter(model: &Model) -> Vec<(f64, f64)> {
 /// The learner of the models of the folds: families and causes are known.
 fn learner_of_folds(learner: &TableLearner, learned: &LearnedTable) -> TableLearner {
     let h = learned.fit.model.h();
-    let learner = learned.families.iter().enumerate().fold(learner.clone(), |learner, (d, family)| {
-        learner.column(d, family.clone())
-    });
+    let learner = learned
+        .families
+        .iter()
+        .enumerate()
+        .fold(learner.clone(), |learner, (d, family)| learner.column(d, family.clone()));
     // starts and iterations are for the last digits of a model that is looked at; these are averaged
     learner.causes(h).starts(FOLD_STARTS).iterations(FOLD_ITERATIONS).tolerance(FOLD_TOLERANCE)
 }

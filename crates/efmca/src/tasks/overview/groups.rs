@@ -126,7 +126,10 @@ mod tests {
     }
 
     fn grouping(rows: usize) -> Grouping {
-        Grouping::new(vec!["a".into(), "b".into(), "c".into()], (0..rows).map(|n| (n % 4 < 3).then_some(n % 4)).collect())
+        Grouping::new(
+            vec!["a".into(), "b".into(), "c".into()],
+            (0..rows).map(|n| (n % 4 < 3).then_some(n % 4)).collect(),
+        )
     }
 
     #[test]
@@ -147,7 +150,8 @@ mod tests {
     fn the_test_has_its_level() {
         let false_alarms = (0..400)
             .filter(|run| {
-                let active = Array2::from_shape_fn((120, 1), |(n, _)| f64::from(u8::from(random(run * 1000 + n) < 0.4)));
+                let active =
+                    Array2::from_shape_fn((120, 1), |(n, _)| f64::from(u8::from(random(run * 1000 + n) < 0.4)));
                 tests(&grouping(120), &active)[0].p < 0.05
             })
             .count();
