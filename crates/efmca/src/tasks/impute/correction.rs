@@ -26,6 +26,9 @@ pub(super) struct Corrections {
     columns: Vec<Option<Linear>>,
 }
 
+/// The regression of a column, the rows that it was learned from, and what it says of them without having seen them.
+type Learned = (Linear, Vec<usize>, Array2<f64>);
+
 /// Every cell as it is predicted by models and regressions that have not seen it.
 #[derive(Debug, Clone)]
 pub(super) struct Unseen {
@@ -48,7 +51,7 @@ impl Corrections {
         let step = rows.nrows().div_ceil(most).max(1);
         let used: Vec<usize> = (0..rows.nrows()).step_by(step).collect();
         let all = features.table(columns, rows, beliefs);
-        let found: Vec<Option<(Linear, Vec<usize>, Array2<f64>)>> = (0..columns.len())
+        let found: Vec<Option<Learned>> = (0..columns.len())
             .into_par_iter()
             .map(|d| {
                 let present: Vec<usize> = used.iter().copied().filter(|n| !rows[[*n, d]].is_nan()).collect();

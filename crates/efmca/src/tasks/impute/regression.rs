@@ -131,7 +131,7 @@ pub(super) fn regression(x: ArrayView2<'_, f64>, t: ArrayView2<'_, f64>, folds: 
     let best =
         (0..errors.len()).rev().fold(errors.len() - 1, |best, one| if errors[one] < errors[best] { one } else { best });
     let without = t.iter().map(|t| t * t).sum::<f64>();
-    if !(errors[best] < without) {
+    if errors[best].is_nan() || errors[best] >= without {
         return None;
     }
     let linear = Problem::new(x, t)?.solved(PENALTIES[best]);
