@@ -6,6 +6,7 @@ mod bars;
 mod camera;
 mod cleaning;
 mod exponential;
+mod impute;
 mod large_bars;
 mod large_tables;
 mod natural;
@@ -51,6 +52,8 @@ enum Experiment {
     LargeTables(large_tables::Settings),
     /// House with exponential noise (Sec. 7.2.3): three noise models and the tool's own settings.
     Exponential(exponential::Settings),
+    /// Missing cells of tables, filled in beside column means and the imputers of scikit-learn.
+    Impute(impute::Settings),
     /// Features of natural images (Sec. 7.2.1): means and standard deviations of patches, and what they look like.
     Natural(natural::Settings),
     /// Noise types of sound (Sec. 7.2.2): families of the amplitudes of spectrograms.
@@ -85,6 +88,7 @@ fn main() -> ExitCode {
         Experiment::Bars(settings) => bars::run(settings, &arguments.out),
         Experiment::Camera(settings) => camera::run(settings, &arguments.out),
         Experiment::Exponential(settings) => exponential::run(settings, &arguments.out),
+        Experiment::Impute(settings) => impute::run(settings, &arguments.out),
         Experiment::LargeBars(settings) => large_bars::run(settings, &arguments.out),
         Experiment::LargeTables(settings) => large_tables::run(settings, &arguments.out),
         Experiment::Natural(settings) => natural::run(settings, &arguments.out),

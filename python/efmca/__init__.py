@@ -1,7 +1,7 @@
 """efmca learns what data is made of when its noise is not Gaussian.
 
 It cleans images (`denoise`, `inpaint`), names noise (`noise_type`), models tables of counts, answers, fractions and
-amounts (`EFMCA`), chooses the number of causes (`select`) and learns features (`learn_features`). Each data point is
+amounts (`EFMCA`), fills in their missing cells (`Imputer`), chooses the number of causes (`select`) and learns features (`learn_features`). Each data point is
 explained by binary causes; where causes overlap, the strongest one wins; the observables may follow any exponential
 family.
 
@@ -24,6 +24,7 @@ TYPE_CHECKING = False
 
 _PLACES = {
     "EFMCA": "_estimator",
+    "Imputer": "_impute",
     "Family": "_family",
     "families": "_family",
     "denoise": "_images",
@@ -83,6 +84,7 @@ if TYPE_CHECKING:
     from efmca._family import Family as Family
     from efmca._family import families as families
     from efmca._features import learn_features as learn_features
+    from efmca._impute import Imputer as Imputer
     from efmca._images import corrupt as corrupt
     from efmca._images import denoise as denoise
     from efmca._images import inpaint as inpaint

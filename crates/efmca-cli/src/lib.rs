@@ -21,7 +21,10 @@ use std::io::Write;
 use clap::Parser;
 
 use args::{Args, Command};
-use commands::{bars, calibrate, corrupt, demo, denoise, families, fit, info, learn, noise_type, rows, sample, select};
+use commands::{
+    bars, calibrate, corrupt, demo, denoise, families, fit, impute, info, learn, noise_type, report, rows, sample,
+    select,
+};
 use failure::Failure;
 
 /// Runs the program with its name and what was typed after it, and returns its exit code.
@@ -62,6 +65,8 @@ fn run(command: &Command) -> Result<(), Failure> {
         Command::Fit(args) => fit::run(args),
         Command::Encode(args) => rows::encode(args),
         Command::Score(args) => rows::score(args),
+        Command::Report(args) => report::run(args),
+        Command::Impute(args) => impute::run(args),
         Command::Sample(args) => sample::run(args),
         Command::Info(args) => info::run(args),
     }

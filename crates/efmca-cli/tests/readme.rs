@@ -27,6 +27,11 @@ fn every_command_of_the_page_of_cameras_runs() {
     run_all("/../../docs/CAMERAS.md", 4);
 }
 
+#[test]
+fn every_command_of_the_page_of_tables_runs() {
+    run_all("/../../docs/TABLES.md", 6);
+}
+
 fn run_all(page: &str, at_least: usize) {
     let text = std::fs::read_to_string(format!("{}{page}", env!("CARGO_MANIFEST_DIR"))).unwrap();
     let commands = commands(&text);

@@ -10,6 +10,7 @@
 //! | [`read_model`], [`write_model`], [`ModelFile`] | trained models |
 //! | [`read_checkpoint`], [`write_checkpoint`] | runs that can be resumed |
 //! | [`read_camera`], [`write_camera`] | gain, offset and read noise of a camera |
+//! | [`read_signs`] | what is known of causes: a CSV file of signs and zeros |
 //! | [`write_atomically`], [`check_place`] | a file of any kind: written completely or not at all |
 //!
 //! All of them fail with [`IoError`], which says what is wrong, where, and what to do about it.
@@ -21,6 +22,7 @@ mod file_kind;
 pub mod image_file;
 mod mapped_rows;
 mod model_file;
+mod signs_file;
 pub mod sound;
 pub mod table_file;
 mod write;
@@ -34,4 +36,5 @@ pub use model_file::{
     ColumnChange, ModelFile, ModelRows, decode_model, encode_model, read_model, read_model_file, read_model_file_with,
     write_model, write_model_file,
 };
+pub use signs_file::{Signs, read_signs};
 pub use write::{check_place, write_atomically};

@@ -11,6 +11,7 @@
 //! | `families` | families by name, and those that are Python functions |
 //! | `model`, `model_file` | a model, applied to rows; tensors and files |
 //! | `fit` | learning a table |
+//! | `impute` | filling in the missing cells of tables |
 //! | `images` | denoising, test images, and how near an image is to another |
 //! | `noise` | noise types and the number of causes |
 //! | `features`, `camera` | features of images; cameras |
@@ -23,6 +24,7 @@ mod families;
 mod features;
 mod fit;
 mod images;
+mod impute;
 mod model;
 mod model_file;
 mod noise;
@@ -47,6 +49,8 @@ mod _core {
     use crate::fit::fit;
     #[pymodule_export]
     use crate::images::{corrupt, denoise, psnr, residual, ssim};
+    #[pymodule_export]
+    use crate::impute::{TableImputer, train_imputer};
     #[pymodule_export]
     use crate::model::Model;
     #[pymodule_export]

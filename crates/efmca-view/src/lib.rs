@@ -10,6 +10,7 @@
 //! | [`Picture`] | red, green and blue bytes, and PNG |
 //! | [`Drawing`] | shapes, texts and pictures on a page, as SVG and PNG |
 //! | [`Figure`] | curves and points over a pair of axes |
+//! | [`Matrix`] | a table of numbers as colours, with names |
 //! | [`Dictionary`] | all causes of a model as tiles, with or without labels |
 //! | [`encodings`] | data points, their active causes, and the two combined |
 //! | [`Report`] | a page of HTML in a single file |
@@ -27,6 +28,7 @@ mod field;
 mod figure;
 mod gallery;
 mod markup;
+mod matrix;
 mod picture;
 mod report;
 mod terminal;
@@ -39,6 +41,7 @@ pub use error::ViewError;
 pub use field::Field;
 pub use figure::{Annotation, Disc, Figure, LegendPlace, Line, Marks, Points, Reference, Stroke, draw_panels, panels};
 pub use gallery::Gallery;
+pub use matrix::Matrix;
 pub use picture::{Picture, common_range, most_changed};
 pub use report::{CaptionedPicture, Report, ReportSection, ReportTable};
 pub use terminal::fields_as_text;

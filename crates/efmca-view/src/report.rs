@@ -52,6 +52,8 @@ pub struct ReportSection {
     pub heading: String,
     /// The text before the pictures; it may be empty.
     pub text: String,
+    /// Tables, each with a heading of its own unless that is empty.
+    pub tables: Vec<ReportTable>,
     /// Figures, as SVG.
     pub figures: Vec<String>,
     /// How many pictures stand in a row; 0 and 1 put each on its own, as wide as the page allows.
@@ -206,7 +208,10 @@ fn push_table(html: &mut String, table: &ReportTable) {
     let cells = |cells: &[String], tag: &str| -> String {
         cells.iter().map(|cell| format!("<{tag}>{}</{tag}>", escaped(cell))).collect()
     };
-    let _ = writeln!(html, "<h2>{}</h2>\n<table>", escaped(&table.title));
+    if !table.title.is_empty() {
+        let _ = writeln!(html, "<h2>{}</h2>", escaped(&table.title));
+    }
+    html.push_str("<table>\n");
     if !table.head.is_empty() {
         let _ = writeln!(html, "<tr>{}</tr>", cells(&table.head, "th"));
     }
@@ -223,6 +228,9 @@ fn push_section(html: &mut String, section: &ReportSection) -> Result<(), ViewEr
     }
     for svg in &section.figures {
         let _ = writeln!(html, "<figure>\n{}\n</figure>", svg.trim());
+    }
+    for table in &section.tables {
+        push_table(html, table);
     }
     let across = section.across.max(1);
     if across == 1 {

@@ -46,7 +46,10 @@
 //! | Make a noisy image to test with, and measure how well it was cleaned | [`tasks::corrupt::Corruption`], [`tasks::quality`] |
 //! | Use a distribution that is not here | [`family::custom`] |
 //! | Search for states in a way of your own | [`posterior::truncated::Propose`] |
-//! | Fill in the missing values of a table, or say what is below its noise | [`tasks::encode::Encoder::filled`], [`tasks::encode::Encoder::means`] |
+//! | Fill in the missing cells of a table, with their uncertainty and their error | [`tasks::impute::Imputer`] |
+//! | Say what a model alone gives for missing values, or what is below the noise | [`tasks::encode::Encoder::filled`], [`tasks::encode::Encoder::means`] |
+//! | Look at a table and its causes: effects, what they explain, unlikely rows, groups | [`tasks::overview::Overview`] |
+//! | Say what is known of causes: signs, zeros, causes of another model | [`em::Structure`], [`tasks::table::TableLearner::structure`] |
 //! | End work at once, without its result | [`cancel::Cancel`] |
 //!
 //! All of them have one grammar. Settings are a value: `Task::new(..).setting(..)`. Families are taken by name

@@ -3,12 +3,15 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use efmca::em::{Sign, Structure};
 use efmca::posterior::truncated::{Evolution, Marginals, Selection, Variation};
 use efmca::tasks::camera::{Calibration, Camera};
 use efmca::tasks::corrupt::Corruption;
 use efmca::tasks::denoise::{Denoiser, PatchDenoiser, Quality};
+use efmca::tasks::impute::{CellKind, Fill, Imputer};
 use efmca::tasks::learn::FeatureLearner;
 use efmca::tasks::noise::{ImageNoise, NoiseType, TableNoise};
+use efmca::tasks::overview::{Grouping, Overview};
 use efmca::tasks::residual::ResidualCheck;
 use efmca::tasks::select::CauseSearch;
 use efmca::tasks::table::TableLearner;
@@ -53,6 +56,13 @@ fn settings_are_written_and_read_again() {
     comes_back(&patch_denoiser, &[PatchDenoiser::new("poisson")]);
     let learner = TableLearner::new().column(2, "beta").causes(4);
     comes_back(&learner, &[TableLearner::new(), learner.clone().column(1, "beta")]);
+    let imputer = Imputer::new().learner(learner.clone()).kind(2, CellKind::Code).fill(Fill::Mode).draws(3);
+    comes_back(&imputer, &[Imputer::new(), imputer.clone().regression(false), imputer.clone().level(0.5)]);
+    let overview = Overview::new().groups(Grouping::new(vec!["a".into()], vec![Some(0), None]));
+    comes_back(&overview, &[Overview::new(), overview.clone().rows(3)]);
+    let known = Structure::new().sign(0, 2, Sign::Plus).sign(1, 0, Sign::Zero);
+    comes_back(&learner.clone().structure(known.clone()), &[learner.clone()]);
+    comes_back(&Em::new(3).family("poisson").structure(known), &[Em::new(3).family("poisson")]);
     comes_back(&NoiseType::new().families(["poisson"]).causes(3), &[NoiseType::new()]);
     comes_back(&ImageNoise::new().seed(3), &[ImageNoise::new()]);
     comes_back(&TableNoise::new().fix(1, "gamma:k=?"), &[TableNoise::new()]);

@@ -12,9 +12,11 @@ use crate::commands::demo::DemoArgs;
 use crate::commands::denoise::{ApplyArgs, DenoiseArgs, InpaintArgs};
 use crate::commands::families::FamiliesArgs;
 use crate::commands::fit::FitArgs;
+use crate::commands::impute::ImputeArgs;
 use crate::commands::info::InfoArgs;
 use crate::commands::learn::LearnArgs;
 use crate::commands::noise_type::NoiseTypeArgs;
+use crate::commands::report::ReportArgs;
 use crate::commands::rows::{EncodeArgs, ScoreArgs};
 use crate::commands::sample::SampleArgs;
 use crate::commands::select::SelectArgs;
@@ -52,7 +54,9 @@ const EXAMPLES: &str = "Examples:
   efmca fit table.csv -o model.safetensors
                                  learn the causes behind the rows of a table, whatever its columns hold
   efmca score model.safetensors table.csv
-                                 find the least likely rows";
+                                 find the least likely rows
+  efmca impute table.csv -o filled.csv
+                                 fill in the missing cells of a table";
 
 /// The commands.
 #[derive(Debug, Subcommand)]
@@ -85,6 +89,10 @@ pub(crate) enum Command {
     Encode(EncodeArgs),
     /// Computes how likely each row of a table is, and shows the least likely ones.
     Score(ScoreArgs),
+    /// Writes a page about a table and the causes of a model: what they do, what they explain, and which rows fit least.
+    Report(ReportArgs),
+    /// Fills in the missing cells of a table, and says how good that is.
+    Impute(ImputeArgs),
     /// Draws new rows from a model.
     Sample(SampleArgs),
     /// Shows the contents of a model file.

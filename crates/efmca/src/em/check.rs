@@ -76,6 +76,10 @@ impl Em {
                 ));
             }
         }
+        if self.structure.is_some() && (self.spare > 0 || self.warm_start > 0 || self.rho.is_some()) {
+            let requirement = "spare causes, warm starts and the smooth maximum do not know which cause is which";
+            return Err(Error::setting("structure", "known", requirement));
+        }
         if self.families.is_empty() {
             return Err(Error::setting("family", "none", "say which: .family(\"poisson\")"));
         }
@@ -106,6 +110,9 @@ impl Em {
                 format!("{} causes over {} columns", self.first_h(), columns.d()),
                 format!("{} causes over {} columns", model.h(), model.d()),
             ));
+        }
+        if let Some(structure) = &self.structure {
+            structure.check(&columns, self.h, self.superposition)?;
         }
         let training = Training::new(self, &columns, y)?;
         training.check_learnable()?;

@@ -3,6 +3,7 @@
 use ndarray::Array1;
 
 use super::e_step::Posteriors;
+use super::structure::Structure;
 use crate::error::Result;
 use crate::model::{Columns, Model, Tables};
 use crate::posterior::Moments;
@@ -22,6 +23,8 @@ pub(super) struct MStep<'a> {
     pub(super) hold_background: bool,
     /// The weight of an average row.
     pub(super) mean_weight: f64,
+    /// What is known of the causes.
+    pub(super) structure: Option<&'a Structure>,
 }
 
 /// An entry that owns less than this many average rows keeps its parameters.
@@ -37,7 +40,7 @@ impl MStep<'_> {
             }
         }
         let columns = model.columns.clone();
-        for h in 0..model.h() {
+        for h in self.structure.map_or(0, Structure::held_causes)..model.h() {
             if let Some(row) = model.w.row_mut(h).as_slice_mut() {
                 self.update_profile(&columns, moments, h, row);
             }
@@ -48,23 +51,28 @@ impl MStep<'_> {
         {
             self.update_profile(&columns, moments, moments.active.len(), row);
         }
+        if let Some(structure) = self.structure {
+            structure.impose(model, moments, self);
+        }
     }
 
     fn update_profile(&self, columns: &Columns, moments: &Moments, h: usize, profile: &mut [f64]) {
-        let mut t_bar = vec![0.0; columns.l_max()];
-        for (d, family, span) in columns.iter() {
-            let count = moments.assigned[[h, d]] + self.pseudo_count;
-            if count < NOTHING * self.mean_weight {
-                continue;
-            }
-            let t_bar = &mut t_bar[..span.len()];
-            for (t_bar, k) in t_bar.iter_mut().zip(span.clone()) {
-                *t_bar = (moments.sums[[h, k]] + self.pseudo_count * self.average[k]) / count;
-            }
-            let w = &mut profile[span.clone()];
-            family.update(t_bar, &self.hold_w[..span.len()], w);
-            family.project(w);
+        for (d, _, span) in columns.iter() {
+            self.update_entry(columns, moments, &[h], d, &mut profile[span]);
         }
+    }
+
+    /// The parameters of column `d` that causes `tied`, mostly one, have in common.
+    pub(super) fn update_entry(&self, columns: &Columns, moments: &Moments, tied: &[usize], d: usize, w: &mut [f64]) {
+        let (family, span) = (columns.family(d), columns.span(d));
+        let count = tied.iter().map(|h| moments.assigned[[*h, d]]).sum::<f64>() + self.pseudo_count;
+        if count < NOTHING * self.mean_weight {
+            return;
+        }
+        let sum = |k: usize| tied.iter().map(|h| moments.sums[[*h, k]]).sum::<f64>();
+        let t_bar: Vec<f64> = span.map(|k| (sum(k) + self.pseudo_count * self.average[k]) / count).collect();
+        family.update(&t_bar, &self.hold_w[..t_bar.len()], w);
+        family.project(w);
     }
 
     /// The parameters from the moments of the posteriors: the fixed-point equation iterated `repeats` times with the same

@@ -17,6 +17,7 @@ mod schedule;
 mod settings;
 mod spare;
 mod starts;
+mod structure;
 mod training;
 
 pub use checkpoint::{Checkpoint, Fingerprint, Settings, Snapshot};
@@ -27,3 +28,4 @@ pub use progress::{Observer, Progress, TrainingProgress};
 
 pub use schedule::{Held, Hold, Schedule};
 pub use settings::Em;
+pub use structure::{Sign, Structure};

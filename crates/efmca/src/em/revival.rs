@@ -22,7 +22,10 @@ impl Run<'_> {
 
     /// Starts causes that own less than half a row anew, from the rows that are explained worst. Returns how many.
     pub(super) fn revive(&mut self, iteration: usize, moments: &Moments, m_step: &MStep<'_>) -> Result<usize> {
-        let dead = dead(moments, self.training);
+        let mut dead = dead(moments, self.training);
+        if let Some(structure) = &self.em.structure {
+            dead.retain(|h| !structure.knows(*h));
+        }
         if dead.is_empty() || !self.may_revive(iteration) {
             return Ok(0);
         }

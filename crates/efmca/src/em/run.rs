@@ -90,6 +90,7 @@ impl<'a> Run<'a> {
             hold_w: (0..self.training.columns().l_max()).map(|l| held(Held::W(l))).collect(),
             hold_background: held(Held::Background),
             mean_weight: self.training.mean_weight(),
+            structure: self.em.structure.as_ref(),
         }
     }
 

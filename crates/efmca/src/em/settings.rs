@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Hold, Init, Schedule};
+use super::{Hold, Init, Schedule, Structure};
 use crate::family::FamilySpec;
 use crate::model::{Background, Resolution, Superposition};
 use crate::posterior::{LARGEST_EXACT_H, Truncation};
@@ -70,6 +70,9 @@ pub struct Em {
     pub(super) batches: usize,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) resolutions: Vec<Resolution>,
+    // checkpoints without it stay as they are
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) structure: Option<Structure>,
 }
 
 impl Em {
@@ -100,6 +103,7 @@ impl Em {
             truncation: None,
             batches: 1,
             resolutions: Vec::new(),
+            structure: None,
         }
     }
 
@@ -322,6 +326,13 @@ impl Em {
     #[must_use]
     pub fn hold(mut self, hold: Hold) -> Em {
         self.holds.push(hold);
+        self
+    }
+
+    /// What is known of the causes: columns that they must or must not touch, and causes of another model (default: nothing).
+    #[must_use]
+    pub fn structure(mut self, structure: Structure) -> Em {
+        self.structure = Some(structure);
         self
     }
 

@@ -227,6 +227,9 @@ impl Em {
         let mut model = Model::from_parts(statistics.columns.clone(), pi, w, background)?;
         model.background_learned = self.background == Background::Learned;
         model = model.with_superposition(self.superposition)?;
+        if let Some(structure) = &self.structure {
+            structure.start(&mut model, statistics, average);
+        }
         match (&self.init, other) {
             (Init::Posteriors(reference), Some(other)) => {
                 let run = Run::new(self, other, average, (**reference).clone());
@@ -292,6 +295,7 @@ impl Em {
             hold_w: vec![false; columns.l_max()],
             hold_background: false,
             mean_weight: training.mean_weight(),
+            structure: None,
         };
         let e_steps = posteriors.e_steps();
         let (mut posteriors, moments): (Box<dyn EStep + '_>, Moments) = match (other, training) {

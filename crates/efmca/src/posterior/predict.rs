@@ -2,7 +2,7 @@
 //!
 //! Every row is treated by itself, as in `infer.rs`.
 
-use ndarray::{Array2, ArrayView2};
+use ndarray::{Array1, Array2, ArrayView2};
 use rayon::prelude::*;
 
 use super::Exact;
@@ -117,6 +117,20 @@ impl Model {
         owners.map(|(r, mean)| r * mean).sum()
     }
 
+    /// How likely each cause, and last the background, is to set column `d` where cause $h$ is active with probability
+    /// `active[h]`, independently of the others: $\pi_h$ where nothing is known of a row.
+    pub(crate) fn owners_of(&self, tables: &Tables, d: usize, active: &[f64]) -> Array1<f64> {
+        let background = tables.winners.background();
+        let mut owners = Array1::zeros(self.h() + 1);
+        // the probability that no stronger cause is active
+        let mut left = 1.0;
+        for h in tables.winners.down_to_background(d).iter().map(|h| usize::from(*h)) {
+            owners[h] = if h == background { left } else { left * active[h] };
+            left -= owners[h];
+        }
+        owners
+    }
+
     /// The value of column `d` that is most probable given who owns it, for families of finitely many values; the first
     /// of equals.
     pub(crate) fn likeliest(&self, tables: &Tables, owned: ArrayView2<'_, f64>, d: usize) -> Option<f64> {
@@ -166,19 +180,17 @@ impl Model {
             return Err(Error::OutsideSupport { row, column, value: *value, family, support });
         }
         let (tables, means) = (Tables::new(self), self.means_with_background());
-        let background = tables.winners.background();
         let mut found = Array2::zeros((active.nrows(), self.d()));
         for (active, mut found) in active.outer_iter().zip(found.outer_iter_mut()) {
             cancel::check();
+            let active: Vec<f64> = active.iter().map(|active| active.clamp(0.0, 1.0)).collect();
             for (d, found) in found.iter_mut().enumerate() {
-                // the probability that no stronger cause is active
-                let mut left = 1.0;
+                let owners = self.owners_of(&tables, d, &active);
+                // the strongest first
                 for h in tables.winners.down_to_background(d).iter().map(|h| usize::from(*h)) {
-                    let owned = if h == background { left } else { left * active[h].clamp(0.0, 1.0) };
-                    if owned > 0.0 {
-                        *found += owned * means[[h, d]];
+                    if owners[h] > 0.0 {
+                        *found += owners[h] * means[[h, d]];
                     }
-                    left -= owned;
                 }
             }
         }

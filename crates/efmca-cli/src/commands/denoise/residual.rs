@@ -124,6 +124,7 @@ impl Check {
             figures: self.figures()?,
             across,
             pictures: vec![CaptionedPicture::new(caption, picture), other],
+            ..ReportSection::default()
         })
     }
 

@@ -2,12 +2,19 @@
 
 use std::path::PathBuf;
 
-use efmca::Causes;
 use efmca::tasks::table::TableLearner;
+use efmca::{Causes, Superposition};
 
-use crate::args::common::{OutputArgs, SeedArgs, TableArgs, WorkArgs, causes};
+use crate::args::common::{OutputArgs, SeedArgs, TableArgs, WorkArgs, causes, one_of};
+use crate::commands::report::ReportOptions;
 use crate::errors::refused;
 use crate::failure::Failure;
+
+/// How causes combine.
+const RULES: &[(&str, &str, Superposition)] = &[
+    ("max", "the active cause with the largest mean", Superposition::Max),
+    ("max-magnitude", "the one with the largest magnitude, for signed data", Superposition::MaxMagnitude),
+];
 
 /// The options of `efmca fit`.
 #[derive(Debug, clap::Args)]
@@ -42,12 +49,26 @@ pub(crate) struct FitArgs {
     /// that.
     #[arg(long, value_name = "S")]
     states: Option<usize>,
+    /// What is known of the causes: a CSV file with a line for each cause (its name first) and a column for each column of
+    /// the table, with + where the cause raises it, 0 where it has nothing to do with it, and nothing where that is not
+    /// known. `-` is for --superposition max-magnitude.
+    #[arg(long, value_name = "SIGNS.csv", conflicts_with = "hold")]
+    pub(super) signs: Option<PathBuf>,
+    /// Keeps the causes of this model as they are, with their families, and learns further ones beside them.
+    #[arg(long, value_name = "MODEL", conflicts_with = "family")]
+    pub(super) hold: Option<PathBuf>,
+    /// How causes combine: the one with the largest mean sets a value, or the one with the largest magnitude, for signed
+    /// data.
+    #[arg(long, default_value = "max", value_name = "RULE", value_parser = one_of(RULES))]
+    superposition: Superposition,
     #[command(flatten)]
     pub(super) seed: SeedArgs,
     #[command(flatten)]
     pub(super) table: TableArgs,
     #[command(flatten)]
     pub(super) outputs: OutputArgs,
+    #[command(flatten)]
+    pub(super) numbers: ReportOptions,
     #[command(flatten)]
     pub(super) work: WorkArgs,
 }
@@ -57,6 +78,7 @@ impl FitArgs {
     pub(super) fn learner(&self) -> Result<TableLearner, Failure> {
         let learner = TableLearner::new().causes(self.causes).iterations(self.iterations);
         let learner = learner.starts(self.starts).states(self.states).seed(self.seed.seed);
+        let learner = learner.superposition(self.superposition);
         learner.check().map_err(|error| refused(&error))?;
         Ok(learner)
     }

@@ -2,6 +2,9 @@
 
 mod args;
 pub(crate) mod causes;
+mod known;
+
+use std::path::Path;
 
 use efmca::em::{Progress, StopReason};
 use efmca::model::Resolution;
@@ -12,6 +15,7 @@ use efmca_io::{ModelFile, write_model_file};
 use efmca_view::Report;
 
 use crate::columns::{ColumnFamilies, steps};
+use crate::commands::report::{Groups, TableReport};
 use crate::errors::{Origin, TableOrigin};
 use crate::failure::Failure;
 use crate::outputs::{self, Output};
@@ -29,15 +33,27 @@ const MOST_COLUMNS: usize = 100;
 pub(crate) fn run(args: &FitArgs) -> Result<(), Failure> {
     let learner = args.learner()?;
     args.work.set_threads()?;
+    let numbers = args.numbers.files();
     let results = [Some(Output::File(&args.output)), args.outputs.report.as_deref().map(Output::File)];
-    outputs::check(results, &[&args.input], args.outputs.force.force)?;
-    let options = TableOptions { keep_rows: true, ..args.table.options() };
-    let table = read_table(&args.input, &options).map_err(Failure::input)?;
+    let results = results.into_iter().chain(numbers.iter().map(|path| Some(Output::File(path))));
+    let inputs = [Some(&args.input), args.signs.as_ref(), args.hold.as_ref()];
+    let inputs: Vec<&Path> = inputs.into_iter().flatten().map(|path| path.as_path()).collect();
+    outputs::check(results, &inputs, args.outputs.force.force)?;
+    // the numbers of a report need all rows
+    let wanted = args.outputs.report.is_some() || args.numbers.wanted();
+    let options = TableOptions { keep_rows: !wanted, ..args.table.options() };
+    let mut table = read_table(&args.input, &options).map_err(Failure::input)?;
+    let by = args.numbers.by.as_deref().map(|by| Groups::take(by, &mut table)).transpose()?;
     let given = ColumnFamilies::resolve(&args.family, &table)?;
     let learner = given.of_columns().fold(learner, |learner, (d, spec)| learner.column(d, spec));
-    let learner = given.of_labels().fold(learner, |learner, (d, count)| learner.labels(d, count));
+    let learner = match args.hold {
+        // the families are those of the model
+        Some(_) => learner,
+        None => given.of_labels().fold(learner, |learner, (d, count)| learner.labels(d, count)),
+    };
     let learner =
         steps(&args.step, &table)?.into_iter().fold(learner, |learner, (d, step)| learner.resolution(d, step));
+    let (learner, known) = known::with_known(args, learner, &table)?;
     let labels = table.labels();
     let origin = TableOrigin { path: &args.input, names: &table.names, labels: &labels, step: 1, learning: true };
     let mut watch = Watch::new(args.work.log_format);
@@ -49,7 +65,8 @@ pub(crate) fn run(args: &FitArgs) -> Result<(), Failure> {
     watch.finish();
     let learned = learned.map_err(|error| Origin::Table(origin).describe(&error))?;
     let origins = (0..learned.families.len()).map(|d| family_origin(&given, &learned, d)).collect();
-    let file = ModelFile { names: table.names.clone(), labels, ..ModelFile::from(learned.fit.model.clone()) };
+    let file =
+        ModelFile { names: table.names.clone(), labels: labels.clone(), ..ModelFile::from(learned.fit.model.clone()) };
     write_model_file(&args.output, &file).map_err(Failure::work)?;
     let summary = Summary {
         settings: summary(&table, &learned),
@@ -70,11 +87,23 @@ pub(crate) fn run(args: &FitArgs) -> Result<(), Failure> {
             other + 1
         ))?;
     }
-    if let Some(path) = &args.outputs.report {
-        summary.page(args, &file, &learned)?.write(path, args.outputs.force.force).map_err(Failure::work)?;
+    for (cause, name) in known.iter().enumerate() {
+        screen.say(&format!("cause {} is {name}, of which something was known", cause + 1))?;
     }
-    let report = args.outputs.report.as_ref().map_or(String::new(), |path| format!(", {}", path.display()));
-    screen.say(&format!("wrote {}{report}", args.output.display()))?;
+    if args.outputs.report.is_some() || args.numbers.wanted() {
+        let mut watch = Watch::new(args.work.log_format);
+        let report = TableReport::new(&file, table.values.view(), by, args.seed.seed, learned.choice(), &mut watch);
+        watch.finish();
+        let report = report.map_err(|error| Origin::Table(origin).describe(&error))?;
+        if let Some(path) = &args.outputs.report {
+            let page = report.on(summary.page(args, &file, &learned)?)?;
+            page.write(path, args.outputs.force.force).map_err(Failure::work)?;
+        }
+        report.write_numbers(&args.numbers)?;
+        report.differences().iter().try_for_each(|line| screen.say(line))?;
+    }
+    let others = args.outputs.report.iter().chain(&numbers).map(|path| format!(", {}", path.display()));
+    screen.say(&format!("wrote {}{}", args.output.display(), others.collect::<String>()))?;
     watch.event(
         "fitted",
         &[

@@ -17,6 +17,7 @@
 //! | `pixels` | pixels, which are in several patches |
 //! | `scores` | scores of all entries, and by how much one model leads |
 //! | `ties` | what data cannot tell apart, and the order of ties |
+//! | `without` | entries that were not held out, judged without themselves |
 
 mod entries;
 mod pixels;
@@ -26,6 +27,7 @@ mod scores;
 mod split;
 pub(crate) mod ties;
 mod training;
+mod without;
 
 pub(crate) use crate::posterior::Responsibilities;
 pub(crate) use entries::Entries;
@@ -36,3 +38,4 @@ pub(crate) use scores::Scores;
 pub use split::Source;
 pub(crate) use split::{Posteriors, Split, rows_of};
 pub(crate) use training::Comparison;
+pub(crate) use without::without_itself;

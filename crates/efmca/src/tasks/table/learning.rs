@@ -5,7 +5,7 @@ use ndarray::{Array2, ArrayView2};
 use super::large::Part;
 use super::starts::best_start;
 use super::{CauseOrigin, FamilyOrigin, LearnedTable, TableLearner};
-use crate::em::{Em, Fit, Init, Observer, Progress, TrainingProgress};
+use crate::em::{Em, Fit, Init, Observer, Progress, Structure, TrainingProgress};
 use crate::error::{Error, Result};
 use crate::family::{FamilySpec, SharedFamily};
 use crate::model::{Data, LARGEST_EXACT_H, Model, Resolution, is_sparse};
@@ -92,19 +92,14 @@ pub(super) fn learn_given(
     observer: &mut Observer<'_>,
 ) -> Option<Result<LearnedTable>> {
     let Causes::Given(h) = settings.causes else { return None };
+    let h = h.max(settings.known_causes());
     let all = (0..data.d()).map(|d| settings.given(d)?.resolve().ok()).collect::<Option<Vec<SharedFamily>>>()?;
     let known = check_columns(&settings.columns, data.d());
     if let Err(error) = known.and_then(|()| check_columns(&settings.resolutions, data.d())) {
         return Some(Err(error));
     }
     // some rows say how finely values were written down; the others are not looked at
-    let step = Source::row_step(data.n(), Source::MOST_ROWS);
-    let rows = data.n().div_ceil(step);
-    let mut sample = Array2::from_elem((rows, data.d()), f64::NAN);
-    for (n, mut row) in sample.outer_iter_mut().enumerate() {
-        row.as_slice_mut().into_iter().for_each(|row| data.read_row(n * step, row));
-    }
-    let resolutions = Resolution::of_columns(sample.view(), &settings.resolutions);
+    let resolutions = Resolution::of_columns(rows_of(&Part::to_search(data)).view(), &settings.resolutions);
     let families = Families { all, origins: vec![FamilyOrigin::Given; data.d()], resolutions, fit: None };
     let causes = CauseNumber { h, origin: CauseOrigin::Given };
     Some(settings.learned(data, families, causes, Watch::new(observer)))
@@ -145,6 +140,17 @@ impl TableLearner {
         last(&self.columns, d).or(self.family.as_ref())
     }
 
+    /// The family that column `d` has in the model whose causes are held.
+    fn of_held(&self, d: usize) -> Option<FamilySpec> {
+        let model = self.structure.as_ref()?.held()?;
+        (d < model.d()).then(|| model.columns().family(d).clone().into())
+    }
+
+    /// The number of causes of which something is known.
+    fn known_causes(&self) -> usize {
+        self.structure.as_ref().map_or(0, Structure::causes)
+    }
+
     /// Iterations of the trainings before the last one.
     fn short(&self) -> usize {
         self.iterations.min(SHORT)
@@ -167,12 +173,13 @@ impl TableLearner {
         check_columns(&self.resolutions, table.ncols())?;
         let resolutions = Resolution::of_columns(table, &self.resolutions);
         // what is known of each column before anything is learned
-        let specs: Vec<Option<FamilySpec>> =
-            (0..table.ncols()).map(|d| self.given(d).cloned().or_else(|| of_one_value(table, d))).collect();
+        let specs: Vec<Option<FamilySpec>> = (0..table.ncols())
+            .map(|d| self.given(d).cloned().or_else(|| self.of_held(d)).or_else(|| of_one_value(table, d)))
+            .collect();
         let complete: Option<Vec<SharedFamily>> = specs.iter().map(|spec| spec.as_ref()?.resolve().ok()).collect();
-        let origin = |d: usize| match self.given(d) {
-            Some(_) => FamilyOrigin::Given,
-            None => FamilyOrigin::OneValue,
+        let origin = |d: usize| match self.given(d).is_some() || self.of_held(d).is_some() {
+            true => FamilyOrigin::Given,
+            false => FamilyOrigin::OneValue,
         };
         if let Some(all) = complete {
             for (d, (family, spec)) in all.iter().zip(specs.iter().flatten()).enumerate() {
@@ -232,20 +239,24 @@ impl TableLearner {
         causes: &CauseNumber,
         watch: &mut Watch<'_, '_>,
     ) -> Result<Fit> {
-        let mut em = Em::new(causes.h).families(&families.all).iterations(self.iterations).seed(self.seed);
+        let h = causes.h.max(self.known_causes());
+        let mut em = Em::new(h).families(&families.all).iterations(self.iterations).seed(self.seed);
         em = em.resolutions(&families.resolutions);
         em = em.pseudo_count(self.pseudo_count).tolerance(self.tolerance).superposition(self.superposition);
+        if let Some(structure) = &self.structure {
+            em = em.structure(structure.clone());
+        }
         let values = data.n().saturating_mul(data.d());
-        let above = |work: usize| {
-            causes.h > LARGEST_EXACT_H || values > work.checked_shr(causes.h as u32).unwrap_or(0)
-        };
+        let above = |work: usize| h > LARGEST_EXACT_H || values > work.checked_shr(h as u32).unwrap_or(0);
         // exact posteriors would need whole rows, all of them
         let too_much = above(MOST_WORK) || (is_sparse(data) && values > MOST_WHOLE);
         let states = self.states.or((too_much && !self.exact).then_some(TableLearner::STATES));
-        // rows with weights and models to start from keep to the ordinary starts, and so do sparse rows, which starts make whole
-        let ordinary = data.weights().is_some() || self.start.is_some() || is_sparse(data) || watch.stopped();
+        // rows with weights, models to start from and known causes keep to the ordinary starts, and so do sparse rows, which
+        // starts would make whole
+        let known = self.start.is_some() || self.structure.is_some();
+        let ordinary = known || data.weights().is_some() || is_sparse(data) || watch.stopped();
         let large = above(LARGE) && !ordinary;
-        let started = large.then(|| best_start(&em, causes.h, self.starts, self.seed, data, watch));
+        let started = large.then(|| best_start(&em, h, self.starts, self.seed, data, watch));
         if let Some(states) = states {
             em = em.truncated(Truncation::new(states));
         }
@@ -263,14 +274,14 @@ impl TableLearner {
         if let Some(model) = &self.start {
             em = em.init(Init::Model(model.clone())).starts(1);
         }
-        let before = families.fit.as_ref().filter(|fit| fit.model.h() == causes.h);
+        let before = families.fit.as_ref().filter(|fit| fit.model.h() == h && self.structure.is_none());
         if watch.stopped() {
             let chosen = match &causes.origin {
                 CauseOrigin::Chosen(choice) => Some(&choice.best().model),
                 _ => None,
             };
             // nobody waits for starts any more
-            let model: Option<&Model> = before.map(|fit| &fit.model).or(chosen);
+            let model: Option<&Model> = before.map(|fit| &fit.model).or(chosen).filter(|_| self.structure.is_none());
             if let Some(model) = model {
                 em = em.init(Init::Model(Box::new(model.clone()))).starts(1);
             }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::LearnedTable;
 use super::learning::{learn, learn_by_part, learn_given};
-use crate::em::{Observer, unobserved};
+use crate::em::{Observer, Structure, unobserved};
 use crate::error::{Error, Result};
 use crate::family::FamilySpec;
 use crate::model::{Data, LARGEST_EXACT_H, Model, Resolution, Superposition, is_sparse};
@@ -49,6 +49,7 @@ pub struct TableLearner {
     pub(super) start: Option<Box<Model>>,
     #[serde(default)]
     pub(super) resolutions: Vec<(usize, Resolution)>,
+    pub(super) structure: Option<Structure>,
 }
 
 /// Rows of average data in each entry of the dictionaries: no value of a later table is impossible then, and no cause
@@ -97,6 +98,7 @@ impl TableLearner {
             pseudo_count: PSEUDO_COUNT,
             start: None,
             resolutions: Vec::new(),
+            structure: None,
         }
     }
 
@@ -195,11 +197,25 @@ impl TableLearner {
         self
     }
 
+    /// What is known of the causes before training: columns that they must or must not touch, and causes of another model that
+    /// stay as they are (default: nothing). The families of columns are those of that model, unless they are given. There are
+    /// as many causes as something is known of, at the least.
+    #[must_use]
+    pub fn structure(mut self, structure: Structure) -> TableLearner {
+        self.structure = Some(structure);
+        self
+    }
+
     /// The same seed gives the same model, bit for bit (default: 0).
     #[must_use]
     pub fn seed(mut self, seed: u64) -> TableLearner {
         self.seed = seed;
         self
+    }
+
+    /// The seed, for tasks that need further ones.
+    pub(crate) fn seed_of(&self) -> u64 {
+        self.seed
     }
 
     /// Checks the settings without any data.
@@ -231,6 +247,7 @@ impl TableLearner {
             }
         }
         self.causes.check()?;
+        self.structure.iter().try_for_each(|structure| structure.check_signs(self.superposition))?;
         self.family.iter().chain(self.columns.iter().map(|(_, family)| family)).try_for_each(check_family)
     }
 

@@ -3,7 +3,7 @@
 //! A start that misses a cause never finds it, since the others have taken what belongs to it. Causes to spare find what is there,
 //! and those that the bound misses least go ([`Em::spare_causes`]); which way to begin works depends on the table: from single
 //! rows where causes are rare, from hot posteriors where many are active at a time. Some thousand rows are enough to tell, so that
-//! several starts cost less than one on all rows (`docs/TABLES.md` has what each choice gave).
+//! several starts cost less than one on all rows (`docs/TABLE_BENCHMARKS.md` has what each choice gave).
 
 use ndarray::Array2;
 
