@@ -46,7 +46,7 @@ fn groups_in_which_a_cause_is_more_frequent_are_told_apart() {
     let model = bars::model("poisson", 3, &[20.0], &[1.0], 0.3).unwrap();
     let drawn = model.sample(600, 3);
     // the first cause names the group in two of three rows
-    let group = |n: usize| Some(if n % 3 == 0 { n % 2 } else { drawn.s[[n, 0]] as usize });
+    let group = |n: usize| Some(if n.is_multiple_of(3) { n % 2 } else { drawn.s[[n, 0]] as usize });
     let groups = Grouping::new(vec!["no".into(), "yes".into()], (0..600).map(group).collect());
     let overview = Overview::new().groups(groups).run(&model, drawn.y.view()).unwrap();
     assert_eq!(overview.groups.iter().map(|group| group.rows).sum::<usize>(), 600);

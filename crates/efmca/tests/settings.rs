@@ -61,7 +61,7 @@ fn settings_are_written_and_read_again() {
     let overview = Overview::new().groups(Grouping::new(vec!["a".into()], vec![Some(0), None]));
     comes_back(&overview, &[Overview::new(), overview.clone().rows(3)]);
     let known = Structure::new().sign(0, 2, Sign::Plus).sign(1, 0, Sign::Zero);
-    comes_back(&learner.clone().structure(known.clone()), &[learner.clone()]);
+    comes_back(&learner.clone().structure(known.clone()), std::slice::from_ref(&learner));
     comes_back(&Em::new(3).family("poisson").structure(known), &[Em::new(3).family("poisson")]);
     comes_back(&NoiseType::new().families(["poisson"]).causes(3), &[NoiseType::new()]);
     comes_back(&ImageNoise::new().seed(3), &[ImageNoise::new()]);

@@ -123,12 +123,12 @@ fn table_missing_cells_are_nan() {
 
 #[test]
 fn table_numbers_of_other_countries_are_refused() {
-    let text = "x,y\n1,2\n1,\"3,14\"\n";
-    refused(text, &["line 3, column `y`: `3,14`", "decimal comma", "--decimal-comma yes", "write 3.14"]);
+    let text = "x,y\n1,2\n1,\"3,15\"\n";
+    refused(text, &["line 3, column `y`: `3,15`", "decimal comma", "--decimal-comma yes", "write 3.15"]);
     let said = TableOptions { decimal_comma: Some(true), ..Default::default() };
-    assert_eq!(read_with(text, &said).unwrap().values[[1, 1]], 3.14);
+    assert_eq!(read_with(text, &said).unwrap().values[[1, 1]], 3.15);
     // Points and commas in one file: nobody knows what is meant.
-    refused("x;y\n1.5;2\n1;3,14\n", &["line 3, column `y`: `3,14`", "decimal comma"]);
+    refused("x;y\n1.5;2\n1;3,15\n", &["line 3, column `y`: `3,15`", "decimal comma"]);
     refused("y\n\"1,5\"\n\"2,5\"\n", &["line 2, column `y`: `1,5`", "decimal comma"]);
     refused("y,z\n\"1,234,567\",1\n", &["line 2, column `y`: `1,234,567`", "thousands", "write 1234567"]);
     refused("y;z\n1.234.567;1\n", &["thousands"]);
@@ -137,13 +137,13 @@ fn table_numbers_of_other_countries_are_refused() {
 
 #[test]
 fn table_decimal_commas_are_found_where_fields_are_not_cut_at_them() {
-    for text in ["x;y\n1;2\n1;3,14\n", "x\ty\n1\t2\n1\t3,14\n"] {
+    for text in ["x;y\n1;2\n1;3,15\n", "x\ty\n1\t2\n1\t3,15\n"] {
         let table = read(text);
-        assert_eq!(table.values[[1, 1]], 3.14, "{text:?}");
-        remarked(&table, &["3,14 is 3.14"]);
+        assert_eq!(table.values[[1, 1]], 3.15, "{text:?}");
+        remarked(&table, &["3,15 is 3.15"]);
         let said = TableOptions { decimal_comma: Some(false), ..Default::default() };
         let error = read_with(text, &said).unwrap_err().to_string();
-        assert!(error.contains("line 3, column `y`: `3,14` has a decimal comma"), "{error}");
+        assert!(error.contains("line 3, column `y`: `3,15` has a decimal comma"), "{error}");
     }
     assert_eq!(rows(&read("x;y\n1.234,5;2\n1,25;3\n")), [[1234.5, 2.0], [1.25, 3.0]]);
 }

@@ -4,6 +4,7 @@ use ndarray::ArrayView1;
 use serde::{Deserialize, Serialize};
 
 use crate::family::{Family, Measure};
+use crate::model::Resolution;
 
 /// Different values up to which a column is one of codes, where nothing is said about it.
 const MOST_CODES: usize = 10;
@@ -36,6 +37,8 @@ pub(super) struct Column {
     pub(super) high: f64,
     /// The distance between neighbouring values, if they lie on a grid of whole numbers or of up to six decimals.
     pub(super) step: Option<f64>,
+    /// How finely values were written down, for their probabilities.
+    pub(super) resolution: Resolution,
 }
 
 impl Column {
@@ -47,7 +50,7 @@ impl Column {
         let mean = sorted.iter().sum::<f64>() / count;
         let sd = (sorted.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / count).sqrt();
         let (low, high) = (sorted.first().copied().unwrap_or(0.0), sorted.last().copied().unwrap_or(0.0));
-        let step = step_of(&sorted);
+        let (step, resolution) = (step_of(&sorted), Resolution::of_sorted(&sorted));
         let present = sorted.len();
         let mut codes: Vec<(f64, f64)> = Vec::new();
         for value in sorted {
@@ -64,7 +67,8 @@ impl Column {
             codes.clear();
         }
         let (codes, times): (Vec<f64>, Vec<f64>) = codes.into_iter().unzip();
-        Column { codes, shares: times.into_iter().map(|times| times / count).collect(), mean, sd, low, high, step }
+        let shares = times.into_iter().map(|times| times / count).collect();
+        Column { codes, shares, mean, sd, low, high, step, resolution }
     }
 
     /// The column as a model knows it, whatever the cells of a later table are: the values and the range of its family, and
@@ -72,6 +76,11 @@ impl Column {
     pub(super) fn of_family(family: &dyn Family, kind: Option<CellKind>, (mean, sd): (f64, f64)) -> Column {
         let support = family.support();
         let counting = support.measure == Measure::Counting;
+        if let Some(codes) = support.codes.filter(|_| kind != Some(CellKind::Number)) {
+            let shares = vec![1.0 / codes.len() as f64; codes.len()];
+            let (low, high, resolution) = (support.low, support.high, Resolution::Codes(codes.to_vec()));
+            return Column { codes: codes.to_vec(), shares, mean, sd, low, high, step: None, resolution };
+        }
         let values = support.high - support.low;
         let finite = counting && values.is_finite() && values < MOST_VALUES;
         let are_codes = match kind {
@@ -84,7 +93,8 @@ impl Column {
         };
         let shares = vec![1.0 / codes.len().max(1) as f64; codes.len()];
         let (low, high, step) = (support.low, support.high, counting.then_some(1.0));
-        Column { codes, shares, mean, sd, low, high, step }
+        let resolution = if counting { Resolution::WHOLE } else { Resolution::Continuous };
+        Column { codes, shares, mean, sd, low, high, step, resolution }
     }
 
     pub(super) fn kind(&self) -> CellKind {

@@ -77,7 +77,7 @@ impl Judged {
     ) {
         let tables = Tables::new(model);
         for (d, column) in columns.iter().enumerate() {
-            let mut predictor = Predictor::of_model(model, &tables, d, column.step == Some(1.0));
+            let mut predictor = Predictor::of_model(model, &tables, d, &column.resolution);
             let marginal = model.owners_of(&tables, d, &model.pi().to_vec());
             let of_seen = Column::of(seen.column(d), &**model.columns().family(d), Some(column.kind()));
             let simple = match of_seen.kind() {

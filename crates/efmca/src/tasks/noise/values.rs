@@ -57,6 +57,8 @@ pub struct Values {
     /// The values without repeats, in ascending order, and how many there are with repeats.
     pub(super) sorted: Vec<f64>,
     count: usize,
+    /// How many of them occur once.
+    single: usize,
 }
 
 impl Values {
@@ -81,8 +83,9 @@ impl Values {
             Kind::Real
         };
         let resolution = Resolution::of_sorted(&sorted);
+        let single = sorted.chunk_by(|a, b| a == b).filter(|equal| equal.len() == 1).count();
         sorted.dedup();
-        Some(Values { kind, summary: Summary { min, max, median, variance }, resolution, sorted, count })
+        Some(Values { kind, summary: Summary { min, max, median, variance }, resolution, sorted, count, single })
     }
 
     /// The same values with a resolution that is known.
@@ -104,15 +107,19 @@ impl Values {
         self.sorted.len()
     }
 
-    /// The different values, if they are few and repeat, so that they can be codes.
+    /// The different values, if they are few and repeat, so that they can be codes. Where some occur once, others have not occurred
+    /// yet (Good and Turing: a share of all values to come that is as large), and would be impossible.
     pub(super) fn codes(&self) -> Option<&[f64]> {
-        let few = (3..=MOST_CODES).contains(&self.sorted.len()) && self.count >= ROWS_PER_CODE * self.sorted.len();
-        few.then_some(&self.sorted[..])
+        (self.are_few() && self.single == 0).then_some(&self.sorted[..])
+    }
+
+    fn are_few(&self) -> bool {
+        (3..=MOST_CODES).contains(&self.sorted.len()) && self.count >= ROWS_PER_CODE * self.sorted.len()
     }
 
     /// Whether they are so few codes that a density for them needs a word.
     pub(super) fn few_codes(&self) -> Option<usize> {
-        self.codes().map(<[f64]>::len).filter(|codes| FEW_CODES.contains(codes))
+        Some(self.sorted.len()).filter(|codes| self.are_few() && FEW_CODES.contains(codes))
     }
 
     /// Whether all values are the same.

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use crate::em::{Observer, Progress};
 use crate::error::Result;
 use crate::hash;
-use crate::model::{Model, Tables};
+use crate::model::{Model, Resolution, Tables};
 use crate::posterior::Responsibilities;
 use crate::tasks::held_out::{Predictor, Source};
 use crate::tasks::table::TableLearner;
@@ -62,31 +62,21 @@ pub(super) fn explained(
     let active = model.encoding(&seen, model.inference(), &mut |done| {
         observer(&Progress::of_stage("held-out cells", done, rows.nrows()))
     })?;
-    let by_cause = lost(&model, &active.active, &seen, &rows);
-    let entries = (0..rows.ncols()).map(|d| hidden(&seen, &rows, d).len()).collect();
-    Ok(Explained { entries, alone: alone(&model, &seen, &rows), by_all: scores(&model, &seen, &rows)?, by_cause })
+    let resolutions = Resolution::of_columns(rows.view(), &[]);
+    let held_out = HeldOut { model: &model, tables: Tables::new(&model), seen: &seen, rows: &rows, resolutions };
+    let by_cause = held_out.lost(&active.active);
+    let entries = (0..rows.ncols()).map(|d| held_out.places(d).len()).collect();
+    Ok(Explained { entries, alone: held_out.alone(), by_all: held_out.scores()?, by_cause })
 }
 
-/// What is lost in each column without what the rows say about each cause.
-fn lost(model: &Model, active: &Array2<f64>, seen: &Array2<f64>, rows: &Array2<f64>) -> Array2<f64> {
-    let tables = Tables::new(model);
-    let column = |d: usize| -> Vec<f64> {
-        let mut predictor = Predictor::of_model(model, &tables, d, is_whole(rows, d));
-        let places = hidden(seen, rows, d);
-        let mut sums = vec![0.0; model.h()];
-        for n in &places {
-            let mut on: Vec<f64> = active.row(*n).iter().map(|on| on.clamp(0.0, 1.0)).collect();
-            let known = predictor.score(model.owners_of(&tables, d, &on).view(), rows[[*n, d]]);
-            for h in 0..model.h() {
-                let before = std::mem::replace(&mut on[h], model.pi()[h]);
-                sums[h] += known - predictor.score(model.owners_of(&tables, d, &on).view(), rows[[*n, d]]);
-                on[h] = before;
-            }
-        }
-        sums.into_iter().map(|sum| sum / places.len().max(1) as f64).collect()
-    };
-    let columns: Vec<Vec<f64>> = (0..model.d()).into_par_iter().map(column).collect();
-    Array2::from_shape_fn((model.h(), model.d()), |(h, d)| columns[d][h])
+/// Entries that are hidden in `seen` and present in `rows`.
+struct HeldOut<'a> {
+    model: &'a Model,
+    tables: Tables,
+    seen: &'a Array2<f64>,
+    rows: &'a Array2<f64>,
+    /// How finely the values of each column were written down.
+    resolutions: Vec<Resolution>,
 }
 
 /// The model after a few iterations that do not see the hidden entries; itself where nothing can be learned.
@@ -100,38 +90,60 @@ fn forgetful(model: &Model, seen: &Array2<f64>) -> Result<Model> {
     Ok(learner.run(seen.view())?.fit.model)
 }
 
-/// The rows in which column `d` is hidden.
-fn hidden(seen: &Array2<f64>, rows: &Array2<f64>, d: usize) -> Vec<usize> {
-    (0..rows.nrows()).filter(|n| seen[[*n, d]].is_nan() && !rows[[*n, d]].is_nan()).collect()
-}
+impl HeldOut<'_> {
+    /// The rows in which column `d` is hidden.
+    fn places(&self, d: usize) -> Vec<usize> {
+        (0..self.rows.nrows()).filter(|n| self.seen[[*n, d]].is_nan() && !self.rows[[*n, d]].is_nan()).collect()
+    }
 
-/// Whether all values of a column are whole numbers.
-fn is_whole(rows: &Array2<f64>, d: usize) -> bool {
-    rows.column(d).iter().all(|cell| cell.is_nan() || cell.fract() == 0.0)
-}
+    fn predictor(&self, d: usize) -> Predictor<'_> {
+        Predictor::of_model(self.model, &self.tables, d, &self.resolutions[d])
+    }
 
-/// The average score of the hidden entries of each column, given the rest of their rows.
-fn scores(model: &Model, seen: &Array2<f64>, rows: &Array2<f64>) -> Result<Array1<f64>> {
-    let (responsibilities, tables) = (Responsibilities::new(model, seen)?, Tables::new(model));
-    let column = |d: usize| {
-        let places = hidden(seen, rows, d);
-        let owners = responsibilities.of_rows(&tables, d, &places);
-        let mut predictor = Predictor::of_model(model, &tables, d, is_whole(rows, d));
-        let sum: f64 = places.iter().zip(owners.outer_iter()).map(|(n, r)| predictor.score(r, rows[[*n, d]])).sum();
-        sum / places.len().max(1) as f64
-    };
-    Ok((0..model.d()).into_par_iter().map(column).collect::<Vec<f64>>().into())
-}
+    /// What is lost in each column without what the rows say about each cause.
+    fn lost(&self, active: &Array2<f64>) -> Array2<f64> {
+        let (model, tables, rows) = (self.model, &self.tables, self.rows);
+        let column = |d: usize| -> Vec<f64> {
+            let mut predictor = self.predictor(d);
+            let places = self.places(d);
+            let mut sums = vec![0.0; model.h()];
+            for n in &places {
+                let mut on: Vec<f64> = active.row(*n).iter().map(|on| on.clamp(0.0, 1.0)).collect();
+                let known = predictor.score(model.owners_of(tables, d, &on).view(), rows[[*n, d]]);
+                for h in 0..model.h() {
+                    let before = std::mem::replace(&mut on[h], model.pi()[h]);
+                    sums[h] += known - predictor.score(model.owners_of(tables, d, &on).view(), rows[[*n, d]]);
+                    on[h] = before;
+                }
+            }
+            sums.into_iter().map(|sum| sum / places.len().max(1) as f64).collect()
+        };
+        let columns: Vec<Vec<f64>> = (0..model.d()).into_par_iter().map(column).collect();
+        Array2::from_shape_fn((model.h(), model.d()), |(h, d)| columns[d][h])
+    }
 
-/// The same if the rest of the row is not known.
-fn alone(model: &Model, seen: &Array2<f64>, rows: &Array2<f64>) -> Array1<f64> {
-    let tables = Tables::new(model);
-    let column = |d: usize| {
-        let places = hidden(seen, rows, d);
-        let owners = model.owners_of(&tables, d, &model.pi().to_vec());
-        let mut predictor = Predictor::of_model(model, &tables, d, is_whole(rows, d));
-        let sum: f64 = places.iter().map(|n| predictor.score(owners.view(), rows[[*n, d]])).sum();
-        sum / places.len().max(1) as f64
-    };
-    (0..model.d()).map(column).collect()
+    /// The average score of the hidden entries of each column, given the rest of their rows.
+    fn scores(&self) -> Result<Array1<f64>> {
+        let responsibilities = Responsibilities::new(self.model, self.seen)?;
+        let column = |d: usize| {
+            let places = self.places(d);
+            let owners = responsibilities.of_rows(&self.tables, d, &places);
+            let mut predictor = self.predictor(d);
+            let scores = places.iter().zip(owners.outer_iter()).map(|(n, r)| predictor.score(r, self.rows[[*n, d]]));
+            scores.sum::<f64>() / places.len().max(1) as f64
+        };
+        Ok((0..self.model.d()).into_par_iter().map(column).collect::<Vec<f64>>().into())
+    }
+
+    /// The same if the rest of the row is not known.
+    fn alone(&self) -> Array1<f64> {
+        let column = |d: usize| {
+            let places = self.places(d);
+            let owners = self.model.owners_of(&self.tables, d, &self.model.pi().to_vec());
+            let mut predictor = self.predictor(d);
+            let sum: f64 = places.iter().map(|n| predictor.score(owners.view(), self.rows[[*n, d]])).sum();
+            sum / places.len().max(1) as f64
+        };
+        (0..self.model.d()).map(column).collect()
+    }
 }

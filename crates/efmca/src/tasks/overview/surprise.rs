@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 
 use crate::error::Result;
-use crate::model::{Model, Tables};
+use crate::model::{Model, Resolution, Tables};
 use crate::tasks::held_out::{Predictor, without_itself};
 
 /// Cells of a row that are named.
@@ -84,9 +84,8 @@ fn cells(model: &Model, rows: Array2<f64>) -> Result<(Array2<f64>, Array2<f64>)>
     })?;
     let mut scores = Array2::from_elem(rows.dim(), f64::NAN);
     let mut expected = Array2::zeros(rows.dim());
-    for d in 0..model.d() {
-        let whole = rows.column(d).iter().all(|cell| cell.is_nan() || cell.fract() == 0.0);
-        let mut predictor = Predictor::of_model(model, &tables, d, whole);
+    for (d, resolution) in Resolution::of_columns(rows.view(), &[]).iter().enumerate() {
+        let mut predictor = Predictor::of_model(model, &tables, d, resolution);
         for (n, owned) in owners.iter().enumerate() {
             expected[[n, d]] = Model::mean_of(&means, owned.view(), d);
             if !rows[[n, d]].is_nan() {

@@ -1,6 +1,6 @@
 //! The steps from a table to a model: families, number of causes, training.
 
-use ndarray::{Array2, ArrayView2};
+use ndarray::ArrayView2;
 
 use super::large::Part;
 use super::starts::best_start;
