@@ -21,11 +21,11 @@ use crate::error::{Error, Result};
 pub enum Quality {
     /// One model of blocks of pixels, and groups of similar patches: two seconds for 256 x 256 pixels.
     Fast,
-    /// Three models, of pixels and of blocks, because their errors differ, and a second pass over a part of the data: ten to fifteen
-    /// seconds.
+    /// Three models, of pixels and of blocks, because their errors differ, one more with few causes where there is much noise, and a
+    /// second pass over a part of the data: ten to fifteen seconds.
     #[default]
     Balanced,
-    /// Seven models, more iterations, and a second pass: two minutes.
+    /// Seven models, two more with few causes where there is much noise, more iterations, and a second pass: two minutes.
     Best,
 }
 
