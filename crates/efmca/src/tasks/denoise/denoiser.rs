@@ -304,22 +304,23 @@ impl Denoiser {
         let total = iterations(&plan) + of_groups + second.as_ref().map_or(0, |plan| iterations(plan) + of_groups);
         let mut steps = Steps { watch: &mut watch, done: 0, total, behind: "" };
 
-        let (members, by_causes) = self.by_causes(&plan, &family, (noisy, learned_from), &mut steps)?;
+        let mut causes = self.by_causes(&plan, &family, (noisy, learned_from), &mut steps)?;
+        let members = std::mem::take(&mut causes.members);
         let interrupted = members.len() < plan.len() || members.iter().any(Member::is_unfinished);
         let Some(similar) = similar.filter(|_| !interrupted) else {
-            return Ok(Denoised { estimate: by_causes, members, interrupted });
+            return Ok(Denoised { estimate: causes.combined, members, interrupted });
         };
-        let curve = similar.curve(&by_causes);
-        let Some(by_groups) = self.by_groups(&similar, &by_causes, &curve, &mut steps) else {
-            return Ok(Denoised { estimate: by_causes, members, interrupted: true });
+        let curve = similar.curve(&causes.combined);
+        let Some(by_groups) = self.by_groups(&similar, &causes.combined, &curve, &mut steps) else {
+            return Ok(Denoised { estimate: causes.combined, members, interrupted: true });
         };
         if let Some(second) = &second {
-            let first = Found { causes: &by_causes, groups: &by_groups, curve: &curve };
+            let first = Found { causes: &causes, groups: &by_groups, curve: &curve };
             if let Some(estimate) = self.second_pass(second, &similar, &first, pages, &mut steps)? {
                 return Ok(Denoised { estimate, members, interrupted });
             }
         }
-        let blend = by_causes.blended_with(&by_groups, noisy, &curve);
+        let blend = causes.combined.blended_with(&by_groups, noisy, &curve);
         let estimate = if self.quality.preset().flattens { blend.flattened(noisy, &curve) } else { blend.estimate };
         Ok(Denoised { estimate, members, interrupted: watch.stopped() })
     }

@@ -8,7 +8,8 @@ use super::merge::Estimate;
 use super::noise_curve::NoiseCurve;
 use super::plane::Plane;
 use super::texture::Texture;
-use super::thinning::{Thinned, of_the_whole};
+use super::thinning::{SHARE, Thinned};
+use super::weighting::LeftOut;
 use crate::family::Support;
 
 /// Standard deviation of the window in which shares are estimated, in pixels.
@@ -25,6 +26,13 @@ struct Pair {
     part: Plane,
 }
 
+/// One of several estimates of a plane.
+struct Candidate {
+    mean: Pair,
+    /// Its squared deviation.
+    square: Pair,
+}
+
 /// One channel of one page with everything that decisions need.
 struct Judge {
     noisy: Plane,
@@ -33,57 +41,74 @@ struct Judge {
     variance: Vec<f64>,
 }
 
-/// Puts together what causes and groups of similar patches give for an image and for a part of its data: each is taken, in all of the
-/// image and then in each region of it, by the share with the least risk; flat places are made flat by the share with the least risk;
-/// and what is still missed of textures comes in.
+/// Puts together several estimates of an image, given estimates of a part of its data in the same order: they are mixed by how well they
+/// predict the rest of the data; flat places are made flat by the share with the least risk; and what is still missed of textures
+/// comes in.
 pub(super) fn judged(
     noisy: ArrayView4<'_, f64>,
-    (causes, groups): (&Estimate, &Estimate),
+    estimates: &[&Estimate],
     thinned: &Thinned,
-    (part_causes, part_groups): (&Estimate, &Estimate),
+    of_part: &[&Estimate],
     (curve, support): (&NoiseCurve, Support),
 ) -> Estimate {
     let (pages, _, _, channels) = noisy.dim();
-    let mut estimate = causes.clone();
-    let smallest = smallest_variance(causes, curve);
-    let (part_causes, part_groups) = (of_the_whole(part_causes), of_the_whole(part_groups));
-    let (causes_of, groups_of) = ([causes, &part_causes], [groups, &part_groups]);
+    let mut result = estimates[0].clone();
+    let smallest = smallest_variance(estimates[0], curve);
     for (page, channel) in (0..pages).flat_map(|page| (0..channels).map(move |channel| (page, channel))) {
         let at = s![page, .., .., channel];
         let plane = |image: &Array4<f64>| Plane::of(image.slice(at));
-        let pair = |of: [&Estimate; 2]| Pair { whole: plane(&of[0].mean), part: plane(&of[1].mean) };
-        let (a, b) = (pair(causes_of), pair(groups_of));
-        let variance = a.whole.values.iter().zip(&b.whole.values);
-        let judge = Judge {
-            noisy: Plane::of(noisy.slice(at)),
-            contrast: plane(&thinned.contrast),
-            variance: variance.map(|(a, b)| curve.at(0.5 * (a + b)).max(smallest)).collect(),
+        let candidates: Vec<Candidate> = estimates
+            .iter()
+            .zip(of_part)
+            .map(|(whole, part)| Candidate {
+                mean: Pair { whole: plane(&whole.mean), part: plane(&part.mean).map(|mean| mean / SHARE) },
+                square: Pair {
+                    whole: plane(&whole.deviation).map(|deviation| deviation.powi(2)),
+                    part: plane(&part.deviation).map(|deviation| (deviation / SHARE).powi(2)),
+                },
+            })
+            .collect();
+        let average = |pixel: usize| {
+            candidates.iter().map(|one| one.mean.whole.values[pixel]).sum::<f64>() / candidates.len() as f64
         };
-        let shares = judge.shares(&a, &b);
-        let blend = a.mixed_with(&b, &shares);
+        let noisy = Plane::of(noisy.slice(at));
+        let judge = Judge {
+            contrast: plane(&thinned.contrast),
+            variance: (0..noisy.values.len()).map(|pixel| curve.at(average(pixel)).max(smallest)).collect(),
+            noisy,
+        };
+        let weights = judge.weights(&plane(&thinned.seen), &candidates);
+        let blend = Pair::mixture(&candidates, |one| &one.mean, &weights);
         // pixels are equally bright within what the estimates are uncertain about, each by its own data
-        let squares =
-            |of: [&Estimate; 2]| of.map(|estimate| plane(&estimate.deviation).map(|deviation| deviation * deviation));
-        let [own, part_own] = squares(causes_of);
-        let [other, part_other] = squares(groups_of);
-        let own = Pair { whole: own, part: part_own };
-        let uncertain = own.mixed_with(&Pair { whole: other, part: part_other }, &shares);
+        let uncertain = Pair::mixture(&candidates, |one| &one.square, &weights);
         let flat = Pair { whole: blend.whole.smoothed(&uncertain.whole), part: blend.part.smoothed(&uncertain.part) };
-        // the difference between the two is uncertain, too
-        let deviation = uncertain.whole.values.iter().zip(&shares).zip(a.whole.values.iter().zip(&b.whole.values));
-        let deviation =
-            deviation.map(|((square, share), (a, b))| (square + share * (1.0 - share) * (a - b).powi(2)).sqrt());
-        let deviation = blend.whole.with(deviation.collect());
+        // the differences between the estimates are uncertain, too
+        let mut deviation = uncertain.whole.clone();
+        for (candidate, weights) in candidates.iter().zip(&weights) {
+            let means = candidate.mean.whole.values.iter().zip(&blend.whole.values);
+            let squares = means.zip(&weights.values).map(|((own, mean), weight)| weight * (own - mean).powi(2));
+            deviation.values.iter_mut().zip(squares).for_each(|(sum, square)| *sum += square);
+        }
         let shares = judge.shares(&flat, &blend);
         let mean = judge.with_texture(flat.mixed_with(&blend, &shares), curve);
         let mean = mean.map(|mean| mean.clamp(support.low, support.high));
-        mean.copy_to(estimate.mean.slice_mut(at));
-        deviation.copy_to(estimate.deviation.slice_mut(at));
+        mean.copy_to(result.mean.slice_mut(at));
+        // interpolated weights can be a little below zero
+        deviation.map(|square| square.max(0.0).sqrt()).copy_to(result.deviation.slice_mut(at));
     }
-    estimate
+    result
 }
 
 impl Judge {
+    /// The weights of the candidates at all pixels: those that predict best what is not in the part that was `seen`.
+    fn weights(&self, seen: &Plane, candidates: &[Candidate]) -> Vec<Plane> {
+        let rest = 1.0 - SHARE;
+        let values = self.noisy.values.iter().zip(&seen.values).map(|(y, seen)| (y - seen) / rest);
+        let variance: Vec<f64> = self.variance.iter().map(|variance| variance / rest).collect();
+        let estimates: Vec<&Plane> = candidates.iter().map(|one| &one.mean.part).collect();
+        LeftOut { values: &seen.with(values.collect()), variance: &variance, estimates: &estimates }.weights()
+    }
+
     /// The share of `a` in $\alpha a + (1 - \alpha) b$ at each pixel: the one with the least risk by Stein's estimate,
     /// $$ \sum \frac{(y - b - \alpha (a - b))^2 + 2 \alpha\, (\mathrm{Cov}(a, y) - \mathrm{Cov}(b, y))}{v} , $$
     /// summed over the image and then around each pixel, with the share of the image as the one to expect.
@@ -135,6 +160,20 @@ impl Judge {
 }
 
 impl Pair {
+    /// The weighted sum of something of all candidates.
+    fn mixture(candidates: &[Candidate], of: impl Fn(&Candidate) -> &Pair, weights: &[Plane]) -> Pair {
+        let sum = |plane: &dyn Fn(&Candidate) -> &Plane| {
+            let mut sum = weights[0].map(|_| 0.0);
+            for (candidate, weights) in candidates.iter().zip(weights) {
+                let products =
+                    plane(candidate).values.iter().zip(&weights.values).map(|(value, weight)| value * weight);
+                sum.values.iter_mut().zip(products).for_each(|(sum, product)| *sum += product);
+            }
+            sum
+        };
+        Pair { whole: sum(&|one| &of(one).whole), part: sum(&|one| &of(one).part) }
+    }
+
     /// `share` of this one and the rest of another one, for both data.
     fn mixed_with(&self, other: &Pair, shares: &[f64]) -> Pair {
         let mixed = |a: &Plane, b: &Plane| {
@@ -175,7 +214,7 @@ mod tests {
         // the first follows the noise everywhere, the second is wrong on the left
         let (a, part_a) = estimates(&noisy, &thinned.seen, 2.0, 0.0);
         let (b, part_b) = estimates(&noisy, &thinned.seen, 12.0, 1.5);
-        let estimate = judged(noisy.view(), (&a, &b), &thinned, (&part_a, &part_b), (&curve, poisson.support()));
+        let estimate = judged(noisy.view(), &[&a, &b], &thinned, &[&part_a, &part_b], (&curve, poisson.support()));
         let error = |estimate: &Estimate, columns: std::ops::Range<usize>| {
             let part = s![.., 20..180, columns, ..];
             (&estimate.mean.slice(part) - &clean.slice(part)).mapv(|e| e * e).mean().unwrap()
@@ -188,7 +227,7 @@ mod tests {
         let mut missing = noisy.clone();
         missing.slice_mut(s![.., ..;5, ..;3, ..]).fill(f64::NAN);
         let thinned = Thinned::of(&*poisson, missing.view(), &first, &curve, 1).unwrap();
-        let estimate = judged(missing.view(), (&a, &b), &thinned, (&part_a, &part_b), (&curve, poisson.support()));
+        let estimate = judged(missing.view(), &[&a, &b], &thinned, &[&part_a, &part_b], (&curve, poisson.support()));
         assert!(estimate.mean.iter().all(|mean| mean.is_finite()));
         assert!(error(&estimate, 10..60) < 2.0 * left && error(&estimate, 140..190) < 0.7 * error(&a, 140..190));
     }

@@ -16,7 +16,7 @@
 //! | 8. Groups of similar patches, from coarse to fine | `similar.rs`, `refine.rs`, `groups/`, `plane.rs` |
 //! | 9. The scale on which noise is everywhere alike | `noise_curve.rs`, `stabilise.rs` |
 //! | 10. The same again with a part of the data, which shows how much of the estimates is noise | `passes.rs`, `thinning.rs` |
-//! | 11. By that: shares of causes and groups, flat places made flat, textures that were missed | `judge.rs`, `flatten.rs`, `texture.rs` |
+//! | 11. By that: weights of all models and of groups, flat places made flat, textures that were missed | `judge.rs`, `weighting.rs`, `flatten.rs`, `texture.rs` |
 //! | 12. Without a second pass: causes and groups, each where it has the lower risk | `blend.rs` |
 
 mod blend;
@@ -46,6 +46,7 @@ mod strips;
 mod suitable;
 mod texture;
 mod thinning;
+mod weighting;
 
 pub use denoiser::{Denoised, Denoiser, Member};
 pub use merge::Estimate;

@@ -25,9 +25,24 @@ pub(super) struct Steps<'w, 'a, 'b> {
     pub(super) behind: &'static str,
 }
 
+/// What causes give in a pass.
+pub(super) struct ByCauses {
+    pub(super) members: Vec<Member>,
+    /// The estimate of each member, if there are several, and all of them in one, each where it is best.
+    pub(super) estimates: Vec<Estimate>,
+    pub(super) combined: Estimate,
+}
+
+impl ByCauses {
+    /// All estimates, and one by groups of similar patches.
+    fn with<'a>(&'a self, groups: &'a Estimate) -> Vec<&'a Estimate> {
+        self.estimates.iter().chain([&self.combined, groups]).collect()
+    }
+}
+
 /// The estimates of a pass.
 pub(super) struct Found<'a> {
-    pub(super) causes: &'a Estimate,
+    pub(super) causes: &'a ByCauses,
     pub(super) groups: &'a Estimate,
     pub(super) curve: &'a NoiseCurve,
 }
@@ -41,7 +56,7 @@ impl Denoiser {
         family: &SharedFamily,
         (noisy, learned_from): (ArrayView4<'_, f64>, ArrayView4<'_, f64>),
         steps: &mut Steps<'_, '_, '_>,
-    ) -> Result<(Vec<Member>, Estimate)> {
+    ) -> Result<ByCauses> {
         let (mut members, mut estimates) = (Vec::new(), Vec::new());
         for (number, Planned { block, settings }) in plan.iter().enumerate() {
             let stage = format!("model {} of {}{}", number + 1, plan.len(), steps.behind);
@@ -74,7 +89,11 @@ impl Denoiser {
                 break;
             }
         }
-        Ok((members, Estimate::combine(noisy, &estimates)?))
+        let combined = Estimate::combine(noisy, &estimates)?;
+        if estimates.len() == 1 {
+            estimates.clear();
+        }
+        Ok(ByCauses { members, estimates, combined })
     }
 
     /// The plan of a second pass over a part of the data; `None` if there is no such pass.
@@ -104,21 +123,21 @@ impl Denoiser {
         steps: &mut Steps<'_, '_, '_>,
     ) -> Result<Option<Estimate>> {
         let noisy = similar.noisy;
-        let Some(thinned) = Thinned::of(similar.family, noisy, first.causes, first.curve, self.seed) else {
+        let Some(thinned) = Thinned::of(similar.family, noisy, &first.causes.combined, first.curve, self.seed) else {
             return Ok(None);
         };
         steps.behind = ", part of the data";
         let selected = pages.map(|pages| thinned.seen.select(Axis(0), pages));
         let learned_from = selected.as_ref().map_or(thinned.seen.view(), |selected| selected.view());
-        let (_, causes) = self.by_causes(plan, &thinned.family, (thinned.seen.view(), learned_from), steps)?;
+        let causes = self.by_causes(plan, &thinned.family, (thinned.seen.view(), learned_from), steps)?;
         if steps.watch.stopped() {
             return Ok(None);
         }
         let similar = similar.of_part(&thinned);
-        let curve = similar.curve(&causes);
-        let Some(groups) = self.by_groups(&similar, &causes, &curve, steps) else { return Ok(None) };
-        let estimates = (first.causes, first.groups);
+        let curve = similar.curve(&causes.combined);
+        let Some(groups) = self.by_groups(&similar, &causes.combined, &curve, steps) else { return Ok(None) };
+        let (whole, part) = (first.causes.with(first.groups), causes.with(&groups));
         let noise = (first.curve, self.family.resolve()?.support());
-        Ok(Some(judged(noisy, estimates, &thinned, (&causes, &groups), noise)))
+        Ok(Some(judged(noisy, &whole, &thinned, &part, noise)))
     }
 }

@@ -14,6 +14,12 @@ use crate::tasks::Causes;
 
 /// Patches for each cause, at the least, where the number of causes is not given.
 const PATCHES_OF_A_CAUSE: f64 = 50.0;
+/// Parameters for each pixel of a model with few causes, where a photograph has two photons in its brightest pixel; the more noise, the
+/// fewer. Patches overlap, so that their number does not say how much can be learned from them (`docs/DENOISING.md`).
+const PARAMETERS_OF_A_PIXEL: f64 = 2.5;
+/// Such a model has this many causes at the least, and no more than this share of the usual number.
+const FEWEST: f64 = 8.0;
+const FEW: f64 = 0.6;
 
 /// Blocks of pixels must leave an image of this many rows and columns.
 const SMALLEST_OF_BLOCKS: usize = 24;
@@ -68,9 +74,20 @@ impl Denoiser {
             let spacing = if size.block == 1 { preset.spacing } else { 1 };
             let positions = |size: usize, patch: usize| (size - patch).div_ceil(spacing) + 1;
             let patches = (pages + 1 - self.depth) * positions(rows, patch_rows) * positions(columns, patch_columns);
-            let suits = (suitable.causes * size.causes).min(patches as f64 / PATCHES_OF_A_CAUSE).round();
+            let mut suits = (suitable.causes * size.causes).min(patches as f64 / PATCHES_OF_A_CAUSE);
+            if size.few {
+                // what is known about a pixel does not depend on the blocks that it is seen in
+                let relative = suitable.relative / (size.block * size.block) as f64;
+                let of_patches = (pages * rows * columns) as f64 / (patch_rows * patch_columns * self.depth) as f64;
+                let few = (PARAMETERS_OF_A_PIXEL * relative * of_patches).max(FEWEST);
+                // with a given number it would be one of the others
+                if few > FEW * suits || self.causes != Causes::Suitable {
+                    continue;
+                }
+                suits = few;
+            }
             let causes = match (self.causes, sought) {
-                (Causes::Suitable, _) => suits.max(1.0) as usize,
+                (Causes::Suitable, _) => suits.round().max(1.0) as usize,
                 (Causes::Given(causes), _) | (Causes::Auto, Some(causes)) => causes,
                 (Causes::Auto, None) => {
                     let patch = ((patch_rows, patch_columns), self.depth);

@@ -61,18 +61,25 @@ pub(super) struct RelativeSize {
     pub(super) patch: f64,
     /// Of the number of causes.
     pub(super) causes: f64,
+    /// Whether it has only as many causes as noisy pixels can tell apart, for smooth scenes; if that is no fewer than usual, there is
+    /// no such model.
+    pub(super) few: bool,
 }
 
 const fn size(block: usize, patch: f64, causes: f64) -> RelativeSize {
-    RelativeSize { block, patch, causes }
+    RelativeSize { block, patch, causes, few: false }
+}
+
+const fn few(block: usize) -> RelativeSize {
+    RelativeSize { block, patch: 1.0, causes: 1.8, few: true }
 }
 
 /// A model of single pixels, for other images.
 pub(super) const OF_PIXELS: RelativeSize = size(1, 1.0, 1.8);
 
 const FAST: [RelativeSize; 1] = [size(3, 1.0, 1.8)];
-const BALANCED: [RelativeSize; 3] = [size(1, 0.67, 2.4), size(2, 1.0, 1.8), size(3, 1.0, 1.8)];
-const BEST: [RelativeSize; 7] = [
+const BALANCED: [RelativeSize; 4] = [size(1, 0.67, 2.4), size(2, 1.0, 1.8), size(3, 1.0, 1.8), few(2)];
+const BEST: [RelativeSize; 9] = [
     size(1, 1.0, 3.6),
     size(1, 0.67, 2.4),
     size(1, 1.42, 1.0),
@@ -80,6 +87,8 @@ const BEST: [RelativeSize; 7] = [
     size(1, 1.2, 2.4),
     size(2, 1.0, 1.8),
     size(3, 1.0, 1.8),
+    few(1),
+    few(2),
 ];
 
 const fn last(block: usize, side: usize, step: usize) -> Last {

@@ -13,6 +13,8 @@ const ENDS: f64 = 0.05;
 /// pixel (`experiments/results/poisson-fast.md`).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct SuitableSettings {
+    /// How far the signal stands above the noise, in units of a photograph with two photons in its brightest pixel.
+    pub(super) relative: f64,
     /// Rows and columns of a patch.
     pub(super) patch: f64,
     /// The number of causes that a single model needs at least.
@@ -23,9 +25,10 @@ pub(super) struct SuitableSettings {
 
 impl SuitableSettings {
     pub(super) fn of(noisy: ArrayView4<'_, f64>) -> SuitableSettings {
-        // 1.6 is a photograph with two photons in its brightest pixel
+        // 1.6 is that photograph
         let relative = signal_to_noise(noisy).clamp(0.02, 200.0) / 1.6;
         SuitableSettings {
+            relative,
             patch: (18.0 * relative.powf(-0.25)).clamp(8.0, 36.0),
             causes: (110.0 * relative.sqrt()).clamp(20.0, 150.0),
             blur: (2.0 * relative.powf(-0.25)).clamp(1.0, 4.0),

@@ -58,11 +58,6 @@ impl Thinned {
     }
 }
 
-/// An estimate of the part, in units of the whole.
-pub(super) fn of_the_whole(part: &Estimate) -> Estimate {
-    Estimate { mean: part.mean.mapv(|mean| mean / SHARE), deviation: part.deviation.mapv(|value| value / SHARE) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
