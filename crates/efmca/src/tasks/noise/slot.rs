@@ -134,7 +134,9 @@ impl Slot {
         let standings: Vec<ties::Standing> = trials.iter().zip(&scored).map(standing).collect();
         let order = ties::order_by_bic(&standings);
         // by itself a column looks wider than it is, so that nothing is left out before the others were looked at
-        let kept = if column.is_by_itself() { order.len() } else { KEPT };
+        // and nothing that ties is left out while the families of the others change
+        let tied = trials.iter().filter(|trial| trial.tied).count();
+        let kept = if column.is_by_itself() { order.len() } else { KEPT.max(tied) };
         let candidates = order.iter().take(kept).map(|place| scored[*place].0.clone()).collect();
         let again: Vec<ColumnTrial> = order.iter().map(|place| trials[*place].clone()).collect();
         // causes that say nothing about a column are a detour to its family
