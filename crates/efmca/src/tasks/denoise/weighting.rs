@@ -49,7 +49,13 @@ impl LeftOut<'_> {
             }
         }
         let pixels = |values: Vec<f64>| Plane { rows: down, columns: across, values }.interpolated(CELL, rows, columns);
-        weights.into_iter().map(pixels).collect()
+        let mut weights: Vec<Plane> = weights.into_iter().map(pixels).collect();
+        // cubic interpolation overshoots
+        for pixel in 0..rows * columns {
+            let sum: f64 = weights.iter().map(|plane| plane.values[pixel].max(0.0)).sum();
+            weights.iter_mut().for_each(|plane| plane.values[pixel] = plane.values[pixel].max(0.0) / sum);
+        }
+        weights
     }
 
     /// Sums over the pixels of each cell: products of two estimates, row by row, and then of each one with the data.

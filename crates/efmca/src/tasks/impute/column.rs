@@ -73,7 +73,12 @@ impl Column {
 
     /// The column as a model knows it, whatever the cells of a later table are: the values and the range of its family, and
     /// the mean and scatter that the model gives it.
-    pub(super) fn of_family(family: &dyn Family, kind: Option<CellKind>, (mean, sd): (f64, f64)) -> Column {
+    pub(super) fn of_family(
+        family: &dyn Family,
+        known: &Resolution,
+        kind: Option<CellKind>,
+        (mean, sd): (f64, f64),
+    ) -> Column {
         let support = family.support();
         let counting = support.measure == Measure::Counting;
         if let Some(codes) = support.codes.filter(|_| kind != Some(CellKind::Number)) {
@@ -92,8 +97,12 @@ impl Column {
             false => Vec::new(),
         };
         let shares = vec![1.0 / codes.len().max(1) as f64; codes.len()];
-        let (low, high, step) = (support.low, support.high, counting.then_some(1.0));
-        let resolution = if counting { Resolution::WHOLE } else { Resolution::Continuous };
+        let resolution = if counting { Resolution::WHOLE } else { known.clone() };
+        let step = match resolution {
+            Resolution::Step { step, offset: 0.0 } => Some(step),
+            _ => None,
+        };
+        let (low, high) = (support.low, support.high);
         Column { codes, shares, mean, sd, low, high, step, resolution }
     }
 

@@ -85,8 +85,9 @@ pub(super) fn train(
 /// have seen them.
 pub(super) fn of_model(settings: &Imputer, model: &Model, table: ArrayView2<'_, f64>) -> Result<TrainedImputer> {
     let scatter = scatter(model);
-    let of_family =
-        |(d, family, _): (usize, &SharedFamily, _)| Column::of_family(&**family, settings.kind_of(d), scatter[d]);
+    let of_family = |(d, family, _): (usize, &SharedFamily, _)| {
+        Column::of_family(&**family, model.columns().resolution(d), settings.kind_of(d), scatter[d])
+    };
     let columns: Vec<Column> = model.columns().iter().map(of_family).collect();
     let step = Source::row_step(table.nrows(), MOST_ROWS);
     let rows = table.slice(ndarray::s![..;step, ..]).to_owned();
