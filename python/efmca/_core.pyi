@@ -21,6 +21,7 @@ __all__ = [
     "OwnFamily",
     "Progress",
     "Stopped",
+    "TableImputer",
     "__version__",
     "calibrate",
     "corrupt",
@@ -41,6 +42,7 @@ __all__ = [
     "save_model",
     "select",
     "ssim",
+    "train_imputer",
 ]
 
 class Stopped(RuntimeError): ...

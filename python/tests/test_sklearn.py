@@ -20,7 +20,15 @@ from sklearn.utils.estimator_checks import check_estimator
 # Starts are drawn from the rows in their order, so that shuffled rows begin elsewhere and end in another maximum.
 # scikit-learn expects the same failure of its KMeans. With rows in the same order weights are
 # the same as repeated rows: test_estimator.py, test_weights_count_as_rows.
-EXPECTED = {"check_sample_weight_equivalence_on_dense_data": "the check shuffles rows, and starts depend on their order"}
+SHUFFLED = "the check shuffles rows, and starts depend on their order"
+# `predict` says which causes are on: a column for each of them, where these checks expect one label a row
+LABELS = "predict has a column for each cause"
+EXPECTED = {
+    "check_sample_weight_equivalence_on_dense_data": SHUFFLED,
+    "check_sample_weight_equivalence_on_sparse_data": SHUFFLED,
+    "check_estimator_sparse_array": LABELS,
+    "check_estimator_sparse_matrix": LABELS,
+}
 
 
 @pytest.mark.filterwarnings("ignore")
