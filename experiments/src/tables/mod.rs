@@ -53,7 +53,6 @@ struct Line {
 }
 
 /// A model that was trained, and the probabilities that it gives valid rows.
-#[derive(Clone)]
 struct Candidate {
     model: efmca::Model,
     rows: Vec<RowScore>,
@@ -112,28 +111,31 @@ impl Table {
         }
         let best = (0..scores.len()).max_by(|a, b| scores[*a].total_cmp(&scores[*b]));
         let best = best.ok_or("--causes: give one at least")?;
-        let one = self.scored("efmca, one model", &tried[best..=best], cpu.elapsed().as_secs_f64())?;
+        let one = self.scored("efmca, one model", &[(&tried[best], 1)], cpu.elapsed().as_secs_f64())?;
         for other in 1..settings.models as u64 {
             tries(&mut tried, settings.causes[best], settings.seed + other)?;
         }
         let rows: Vec<&Vec<RowScore>> = tried.iter().map(|candidate| &candidate.rows).collect();
-        let members: Vec<Candidate> = chosen(&rows).into_iter().map(|place| tried[place].clone()).collect();
+        let mut picked: Vec<(&Candidate, usize)> = tried.iter().map(|candidate| (candidate, 0)).collect();
+        chosen(&rows).into_iter().for_each(|place| picked[place].1 += 1);
+        picked.retain(|(_, times)| *times > 0);
         let families: Vec<String> = first.families.iter().map(|family| family.spec()).collect();
         say(&format!("{}: {}", self.name, families.join(", ")));
-        Ok([self.scored("efmca", &members, cpu.elapsed().as_secs_f64())?, one])
+        Ok([self.scored("efmca", &picked, cpu.elapsed().as_secs_f64())?, one])
     }
 
-    /// The scores of the average of some models on the test rows.
-    fn scored(&self, method: &str, members: &[Candidate], cpu: f64) -> Done<Line> {
+    /// The scores of the average of some models on the test rows; each counts as often as it was picked.
+    fn scored(&self, method: &str, picked: &[(&Candidate, usize)], cpu: f64) -> Done<Line> {
         let score = |share: Option<f64>| -> Done<f64> {
-            let rows = members
-                .iter()
-                .map(|member| Scorer::new(&member.model, &self.steps).rows(self.test.view(), share))
+            let rows = (picked.iter())
+                .map(|(candidate, _)| Scorer::new(&candidate.model, &self.steps).rows(self.test.view(), share))
                 .collect::<Done<Vec<_>>>()?;
-            Ok(mean(&rows.iter().collect::<Vec<_>>(), share))
+            // one that was picked several times counts as often
+            let members = rows.iter().zip(picked).flat_map(|(rows, (_, times))| std::iter::repeat_n(rows, *times));
+            Ok(mean(&members.collect::<Vec<_>>(), share))
         };
-        let causes = |member: &Candidate| member.model.h();
-        let (low, high) = (members.iter().map(causes).min(), members.iter().map(causes).max());
+        let causes = |(candidate, _): &(&Candidate, usize)| candidate.model.h();
+        let (low, high) = (picked.iter().map(causes).min(), picked.iter().map(causes).max());
         let setting = match (low.unwrap_or(0), high.unwrap_or(0)) {
             (low, high) if low == high => format!("{high} causes"),
             (low, high) => format!("{low} to {high} causes"),

@@ -155,7 +155,6 @@ fn log_probability(family: &SharedFamily, eta: &[f64], value: f64, step: f64) ->
 }
 
 /// The logarithms of the probability of what is seen of a row, and of that together with each of its masked cells.
-#[derive(Clone)]
 pub(super) struct RowScore {
     seen: f64,
     with: Vec<f64>,
