@@ -63,7 +63,7 @@ impl Corrections {
                 let x = Array2::from_shape_vec((present.len(), x.len() / present.len()), x).ok()?;
                 let t = left(&columns[d], rows, beliefs, &present, d);
                 let folds: Vec<usize> = present.iter().map(|n| folds[*n]).collect();
-                let found = regression(x.view(), t.view(), &folds)?;
+                let found = regression(x.view(), t.view(), &folds, &features.choices(columns, d))?;
                 Some((found.linear, present, found.unseen))
             })
             .collect();

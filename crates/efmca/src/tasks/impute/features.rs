@@ -6,6 +6,7 @@ use ndarray::Array2;
 
 use super::beliefs::Beliefs;
 use super::column::{CellKind, Column};
+use super::regression::Choice;
 
 /// The smallest standard deviation by which the indicator of a code is divided: rare codes would count for too much.
 const SMALLEST: f64 = 0.15;
@@ -77,6 +78,27 @@ impl Features {
             CellKind::Code => found.extend(beliefs.codes[d].row(n).iter().map(|share| share / SMALLEST.max(0.5))),
         }
         found
+    }
+
+    /// Choices of features with which column `d` is predicted: all of them, and numbers alone, of which codes have one each. In a
+    /// table of few rows a single number that says a lot drowns in the many indicators of codes. A number may also be predicted by
+    /// numbers without what the causes say of it, which is the last feature.
+    pub(super) fn choices(&self, columns: &[Column], d: usize) -> Vec<Choice> {
+        let mut numbers = Vec::new();
+        let mut place = 0;
+        for (other, span) in self.spans.iter().enumerate().filter(|(other, _)| *other != d) {
+            // the number of a code comes after its indicators
+            numbers.push(place + columns[other].codes.len());
+            place += span.len();
+        }
+        let width = self.width(columns, d);
+        let mut choices = vec![Choice { features: (0..width).collect(), without: None }];
+        if columns[d].kind() == CellKind::Number {
+            choices.push(Choice { features: numbers.clone(), without: Some(place) });
+        }
+        numbers.extend(place..width);
+        choices.push(Choice { features: numbers, without: None });
+        choices
     }
 
     /// The features of all rows.

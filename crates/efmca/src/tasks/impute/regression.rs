@@ -19,6 +19,14 @@ pub(super) struct Linear {
     offset: Array1<f64>,
 }
 
+/// Features that a regression may use, and one whose slope is minus one whatever the data say: then the targets are what they are
+/// with it added.
+#[derive(Debug, Clone)]
+pub(super) struct Choice {
+    pub(super) features: Vec<usize>,
+    pub(super) without: Option<usize>,
+}
+
 /// A regression, and what it says about rows when it has not seen them.
 #[derive(Debug, Clone)]
 pub(super) struct Regression {
@@ -51,11 +59,11 @@ struct Problem {
 }
 
 impl Problem {
-    fn new(x: ArrayView2<'_, f64>, t: ArrayView2<'_, f64>) -> Option<Problem> {
+    fn new(x: ArrayView2<'_, f64>, t: ArrayView2<'_, f64>, allowed: &[usize]) -> Option<Problem> {
         let rows = x.nrows();
         let (offset, all) = (t.mean_axis(Axis(0))?, x.mean_axis(Axis(0))?);
         let t = &t - &offset;
-        let features = closest(&x, &t, &all);
+        let features = closest(&x, &t, &all, allowed);
         if features.is_empty() {
             return None;
         }
@@ -89,11 +97,11 @@ impl Problem {
     }
 }
 
-/// The features that vary, of many the ones with the largest correlations with the targets.
-fn closest(x: &ArrayView2<'_, f64>, t: &Array2<f64>, mean: &Array1<f64>) -> Vec<usize> {
+/// The features among `allowed` that vary, of many the ones with the largest correlations with the targets.
+fn closest(x: &ArrayView2<'_, f64>, t: &Array2<f64>, mean: &Array1<f64>, allowed: &[usize]) -> Vec<usize> {
     let mut strength: Vec<(usize, f64)> = Vec::new();
-    for (feature, (column, mean)) in x.columns().into_iter().zip(mean).enumerate() {
-        let centred = &column - *mean;
+    for feature in allowed.iter().copied() {
+        let centred = &x.column(feature) - mean[feature];
         let size = centred.dot(&centred);
         if size > 1e-12 {
             strength.push((feature, t.t().dot(&centred).mapv(|sum| sum * sum).sum() / size));
@@ -107,9 +115,43 @@ fn closest(x: &ArrayView2<'_, f64>, t: &Array2<f64>, mean: &Array1<f64>) -> Vec<
     strength.into_iter().map(|(feature, _)| feature).collect()
 }
 
-/// The regression of `t` on `x` with the penalty that predicts each fold best from the others; `None` if no regression is
-/// better, or if there are too few rows for one.
-pub(super) fn regression(x: ArrayView2<'_, f64>, t: ArrayView2<'_, f64>, folds: &[usize]) -> Option<Regression> {
+/// The regression of `t` on some of the features of `x`, of several such choices and penalties those that predict each fold best from
+/// the others; `None` if no regression is better, or if there are too few rows for one.
+pub(super) fn regression(
+    x: ArrayView2<'_, f64>,
+    t: ArrayView2<'_, f64>,
+    folds: &[usize],
+    choices: &[Choice],
+) -> Option<Regression> {
+    let tried = choices.iter().filter_map(|choice| of_choice(x, t, folds, choice));
+    let (error, found) = tried.min_by(|a, b| a.0.total_cmp(&b.0))?;
+    let without = t.iter().map(|t| t * t).sum::<f64>();
+    (error < without).then_some(found)
+}
+
+fn of_choice(
+    x: ArrayView2<'_, f64>,
+    t: ArrayView2<'_, f64>,
+    folds: &[usize],
+    choice: &Choice,
+) -> Option<(f64, Regression)> {
+    let Some(without) = choice.without else { return of_features(x, t, folds, &choice.features) };
+    let known = x.column(without).insert_axis(Axis(1));
+    let (error, mut found) = of_features(x, (&t + &known).view(), folds, &choice.features)?;
+    found.unseen -= &known;
+    found.linear.features.push(without);
+    found.linear.centre.append(Axis(0), ndarray::aview1(&[0.0])).ok()?;
+    found.linear.slopes.push_row(Array1::from_elem(t.ncols(), -1.0).view()).ok()?;
+    Some((error, found))
+}
+
+/// The regression on the features `allowed`, with the squared error of what it says about rows that it has not seen.
+fn of_features(
+    x: ArrayView2<'_, f64>,
+    t: ArrayView2<'_, f64>,
+    folds: &[usize],
+    allowed: &[usize],
+) -> Option<(f64, Regression)> {
     let count = folds.iter().copied().max()? + 1;
     let mut unseen = vec![Array2::<f64>::zeros(t.dim()); PENALTIES.len()];
     for fold in 0..count {
@@ -117,7 +159,7 @@ pub(super) fn regression(x: ArrayView2<'_, f64>, t: ArrayView2<'_, f64>, folds: 
         if inside.is_empty() {
             continue;
         }
-        let problem = Problem::new(x.select(Axis(0), &outside).view(), t.select(Axis(0), &outside).view())?;
+        let problem = Problem::new(x.select(Axis(0), &outside).view(), t.select(Axis(0), &outside).view(), allowed)?;
         for (penalty, unseen) in PENALTIES.iter().zip(&mut unseen) {
             let linear = problem.solved(*penalty);
             for row in &inside {
@@ -130,18 +172,21 @@ pub(super) fn regression(x: ArrayView2<'_, f64>, t: ArrayView2<'_, f64>, folds: 
     // of equals the stronger penalty
     let best =
         (0..errors.len()).rev().fold(errors.len() - 1, |best, one| if errors[one] < errors[best] { one } else { best });
-    let without = t.iter().map(|t| t * t).sum::<f64>();
-    if errors[best].is_nan() || errors[best] >= without {
+    if errors[best].is_nan() {
         return None;
     }
-    let linear = Problem::new(x, t)?.solved(PENALTIES[best]);
-    Some(Regression { linear, unseen: unseen.swap_remove(best) })
+    let linear = Problem::new(x, t, allowed)?.solved(PENALTIES[best]);
+    Some((errors[best], Regression { linear, unseen: unseen.swap_remove(best) }))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::hash;
+
+    fn all(features: &[usize]) -> Choice {
+        Choice { features: features.to_vec(), without: None }
+    }
 
     fn noise(place: usize) -> f64 {
         hash::of_place(5, place as u64) as f64 / u64::MAX as f64 - 0.5
@@ -152,14 +197,26 @@ mod tests {
         let x = Array2::from_shape_fn((200, 6), |(row, column)| noise(row * 6 + column));
         let folds: Vec<usize> = (0..200).map(|row| row % 5).collect();
         let line = Array2::from_shape_fn((200, 1), |(row, _)| 2.0 * x[[row, 1]] - x[[row, 4]] + 0.5);
-        let found = regression(x.view(), line.view(), &folds).unwrap();
+        let found = regression(x.view(), line.view(), &folds, &[all(&[0, 2]), all(&[0, 1, 4])]).unwrap();
         assert!((&found.unseen - &line).iter().all(|error| error.abs() < 1e-3));
         assert!((found.linear.of(&[0.0, 0.1, 0.0, 0.0, 0.2, 0.0])[0] - 0.5).abs() < 1e-3);
         // targets that have nothing to do with the features, about zero: no regression, or next to none
         let rubbish = Array2::from_shape_fn((200, 1), |(row, _)| noise(90_000 + row));
-        if let Some(found) = regression(x.view(), rubbish.view(), &folds) {
+        if let Some(found) = regression(x.view(), rubbish.view(), &folds, &[all(&[0, 1, 2, 3, 4, 5])]) {
             assert!(found.unseen.iter().all(|value| value.abs() < 0.1));
         }
+    }
+
+    #[test]
+    fn what_is_known_already_can_be_taken_away() {
+        // the targets are what a poor guess, the last feature, leaves of a line
+        let x = Array2::from_shape_fn((60, 3), |(row, column)| noise(row * 3 + column));
+        let t = Array2::from_shape_fn((60, 1), |(row, _)| 3.0 * x[[row, 0]] - x[[row, 2]]);
+        let folds: Vec<usize> = (0..60).map(|row| row % 5).collect();
+        let found =
+            regression(x.view(), t.view(), &folds, &[Choice { features: vec![0, 1], without: Some(2) }]).unwrap();
+        assert!((&found.unseen - &t).iter().all(|error| error.abs() < 1e-3));
+        assert!((found.linear.of(&[0.2, 0.0, 0.5])[0] - 0.1).abs() < 1e-3);
     }
 
     #[test]
@@ -168,9 +225,9 @@ mod tests {
             Array2::from_shape_fn((40, 300), |(row, column)| if column < 5 { 1.0 } else { noise(row * 300 + column) });
         let folds: Vec<usize> = (0..40).map(|row| row % 4).collect();
         let t = Array2::from_shape_fn((40, 2), |(row, column)| x[[row, 7 + column]]);
-        if let Some(found) = regression(x.view(), t.view(), &folds) {
+        if let Some(found) = regression(x.view(), t.view(), &folds, &[all(&(0..300).collect::<Vec<_>>())]) {
             assert!(found.linear.of(&x.row(3).to_vec()).iter().all(|value| value.is_finite()));
         }
-        assert!(regression(x.slice(ndarray::s![.., ..5]), t.view(), &folds).is_none());
+        assert!(regression(x.slice(ndarray::s![.., ..5]), t.view(), &folds, &[all(&[0, 1, 2, 3, 4])]).is_none());
     }
 }
