@@ -19,7 +19,8 @@ pub(crate) fn without_itself(model: &Model, tables: &Tables, d: usize, y: f64, m
                 return f64::NEG_INFINITY;
             }
             let eta: Vec<f64> = span.clone().map(|k| tables.eta[[h, k]]).collect();
-            r.ln() - family.log_density(y, &eta)
+            // it is in the posterior as often as its column counts
+            r.ln() - model.columns().weight(d) * family.log_density(y, &eta)
         })
         .collect();
     let top = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);

@@ -39,7 +39,8 @@ impl<'a> Part<'a> {
         Part::new(data, data.n().div_ceil((SEARCHED / data.d().max(1)).max(LEAST_ROWS / 4)).max(1))
     }
 
-    fn new(data: &'a dyn Data, step: usize) -> Part<'a> {
+    /// Every `step`-th row.
+    pub(super) fn new(data: &'a dyn Data, step: usize) -> Part<'a> {
         let weights = data.weights().map(|weights| weights.iter().step_by(step).copied().collect());
         Part { data, step, weights }
     }
