@@ -36,13 +36,21 @@ pub struct Signs {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn read_signs(path: &Path, names: &[String]) -> Result<Signs, IoError> {
-    let text = std::fs::read(path).map_err(|source| IoError::Read {
+    signs_of(&text_of(path)?, names).map_err(|problem| IoError::Signs { path: path.to_path_buf(), problem })
+}
+
+/// The text of a file without the mark that some programs begin it with.
+pub(crate) fn text_of(path: &Path) -> Result<Vec<u8>, IoError> {
+    let mut text = std::fs::read(path).map_err(|source| IoError::Read {
         path: path.to_path_buf(),
         hint: hint_for_reading(source.kind()),
         source,
     })?;
-    let text = text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&text);
-    signs_of(text, names).map_err(|problem| IoError::Signs { path: path.to_path_buf(), problem })
+    let mark = "\u{feff}".as_bytes();
+    if text.starts_with(mark) {
+        text.drain(..mark.len());
+    }
+    Ok(text)
 }
 
 fn signs_of(text: &[u8], names: &[String]) -> Result<Signs, String> {

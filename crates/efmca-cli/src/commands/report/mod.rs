@@ -17,6 +17,7 @@ use ndarray::{Array2, ArrayView2, Axis};
 use crate::args::common::{ForceArgs, SeedArgs, TableArgs, WorkArgs};
 use crate::commands::fit::causes::{number, percent};
 use crate::commands::impute::place_of;
+use crate::commands::views;
 use crate::errors::{Origin, TableOrigin};
 use crate::failure::Failure;
 use crate::outputs::{self, Output};
@@ -118,7 +119,10 @@ pub(crate) fn run(args: &ReportArgs) -> Result<(), Failure> {
             ("table".into(), args.input.display().to_string()),
             ("model".into(), args.model.display().to_string()),
             ("log-likelihood".into(), format!("{:.4} per row", report.overview.log_likelihood)),
-        ],
+        ]
+        .into_iter()
+        .chain(views::words(&file.model).map(|words| ("views".into(), words)))
+        .collect(),
         ..Report::default()
     };
     report.on(page)?.write(&args.output, args.force.force).map_err(Failure::work)?;
