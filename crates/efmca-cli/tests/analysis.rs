@@ -242,7 +242,10 @@ fn views_are_weighed_kept_and_shown() {
 fn steps_are_shown_and_drawn_values_have_them() {
     let folder = folder(300, 0);
     let path = folder.path();
-    succeeds(path, &["fit", "patients.csv", "-o", "m.model", "--causes", "1", "--family", "costs=gamma", "--step", "costs=0.01"]);
+    succeeds(
+        path,
+        &["fit", "patients.csv", "-o", "m.model", "--causes", "1", "--family", "costs=gamma", "--step", "costs=0.01"],
+    );
     let info = succeeds(path, &["info", "m.model"]);
     assert!(info.contains("(multiples of 0.01)") && info.contains("(whole numbers)"), "{info}");
     let info: Value = serde_json::from_str(&succeeds(path, &["info", "m.model", "--json"])).unwrap();

@@ -93,7 +93,8 @@ pub(crate) fn run(args: &FitArgs) -> Result<(), Failure> {
     }
     if args.outputs.report.is_some() || args.numbers.wanted() {
         let mut watch = Watch::new(args.work.log_format);
-        let report = TableReport::new(&file, table.values.view(), by, args.seed.seed, learned.choice(), &mut watch);
+        let observer = &mut |progress: &Progress<'_>| watch.see(progress);
+        let report = TableReport::new(&file, table.values.view(), by, args.seed.seed, learned.choice(), observer);
         watch.finish();
         let report = report.map_err(|error| Origin::Table(origin).describe(&error))?;
         if let Some(path) = &args.outputs.report {

@@ -16,5 +16,6 @@ mod settings;
 mod starts;
 mod views;
 
+pub use large::{every_row, search_step};
 pub use learned::{CauseOrigin, FamilyOrigin, LearnedTable};
 pub use settings::TableLearner;

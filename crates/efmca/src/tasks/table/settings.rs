@@ -215,7 +215,8 @@ impl TableLearner {
     /// bound of the training is that of the weighted likelihood; log-likelihoods of rows are not weighted.
     ///
     /// ```
-    /// use efmca::{Background, Columns, Model, family::family, model::Views, tasks::table::TableLearner};
+    /// use efmca::model::{Columns, Views};
+    /// use efmca::{Background, Model, family::family, tasks::table::TableLearner};
     /// use ndarray::{Array2, array};
     ///
     /// // one cause of 30 columns, and one of the last two

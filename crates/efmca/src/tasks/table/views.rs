@@ -14,13 +14,12 @@
 
 use ndarray::{Array1, ArrayView2, Axis};
 
-use super::large::Part;
+use super::large::every_row;
 use crate::em::Em;
 use crate::error::Result;
 use crate::family::SharedFamily;
 use crate::model::{Background, Columns, Data, Model, Resolution, Statistics, View, Views};
 use crate::posterior::Exact;
-use crate::tasks::held_out::rows_of;
 
 /// Rows that are looked at; one of so many judges what was learned from the others.
 const ROWS: usize = 5000;
@@ -54,7 +53,7 @@ impl Known<'_> {
     /// The views of all columns of `data`, with weights.
     pub(super) fn weighed(&self, views: &Views, data: &dyn Data) -> Result<Views> {
         let views = views.over(data.d())?;
-        let rows = rows_of(&Part::new(data, data.n().div_ceil(ROWS).max(1)));
+        let rows = every_row(data, data.n().div_ceil(ROWS));
         // columns without values in some of the rows, or too few rows: the training of all of them will tell
         let causes: Vec<Option<BestCause>> = views.iter().map(|view| self.best_cause(view, rows.view()).ok()).collect();
         let worth = |cause: &Option<BestCause>| cause.as_ref().and_then(|cause| cause.worth(1.0).ok()).unwrap_or(0.0);
