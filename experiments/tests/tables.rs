@@ -1,23 +1,18 @@
 //! The experiments with tables, small: they run, they find what was put in, and they write what they say.
 
+mod common;
+
 use std::fmt::Write;
 use std::path::Path;
-use std::process::{Command, Output};
 
 use serde_json::Value;
 
-fn run(folder: &Path, arguments: &[&str]) -> Output {
-    let mut program = Command::new(env!("CARGO_BIN_EXE_experiments"));
-    program.args(arguments).args(["--out", "results"]).current_dir(folder).output().unwrap()
-}
+use common::{results, run};
 
-/// The table and the numbers that an experiment wrote.
-fn results(folder: &Path, name: &str, arguments: &[&str]) -> (String, Vec<Value>) {
-    let output = run(folder, &[&[name], arguments].concat());
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let read = |ending: &str| std::fs::read_to_string(folder.join(format!("results/{name}.{ending}"))).unwrap();
-    let lines: Value = serde_json::from_str(&read("json")).unwrap();
-    (read("md"), lines.as_array().unwrap().clone())
+/// The lines that an experiment wrote, as a table and as numbers.
+fn lines(folder: &Path, name: &str, arguments: &[&str]) -> (String, Vec<Value>) {
+    let (text, numbers) = results(folder, name, arguments);
+    (text, numbers.as_array().unwrap().clone())
 }
 
 /// Numbers between 0 and 1 that are the same in every run.
@@ -47,7 +42,7 @@ fn table(folder: &Path) {
 fn rounded_columns_are_named_as_before() {
     let folder = tempfile::tempdir().unwrap();
     let small = ["--draws", "2", "--rows", "500", "--steps", "1,0.1", "--families", "gaussian 50 64;exponential 0.1"];
-    let (text, lines) = results(folder.path(), "rounded", &small);
+    let (text, lines) = lines(folder.path(), "rounded", &small);
     assert!(text.contains("--draws 2 --rows 500") && text.contains("| gaussian 50 64 | 0.1 | "), "{text}");
     assert_eq!(lines.len(), 4);
     assert!(lines.iter().map(|line| line["same"].as_u64().unwrap()).sum::<u64>() >= 6, "{lines:?}");
@@ -58,7 +53,7 @@ fn rounded_columns_are_named_as_before() {
 fn the_verdict_sees_a_mixture_and_lets_families_be() {
     let folder = tempfile::tempdir().unwrap();
     let small = ["--draws", "10", "--rows", "800", "--columns", "5", "--families", "gaussian 50 64;poisson 6"];
-    let (text, lines) = results(folder.path(), "verdict", &small);
+    let (text, lines) = lines(folder.path(), "verdict", &small);
     assert!(text.contains("--draws 10"), "{text}");
     let count = |line: &Value| (line["columns"].as_u64().unwrap(), line["alone"].as_u64().unwrap());
     let families: Vec<(u64, u64)> = lines[..2].iter().map(count).collect();
@@ -72,7 +67,7 @@ fn masked_cells_are_filled_in_better_than_by_means() {
     let folder = tempfile::tempdir().unwrap();
     table(folder.path());
     let small = ["--tables", ".", "--only", "made", "--masks", "1", "--causes", "2"];
-    let (text, lines) = results(folder.path(), "impute", &small);
+    let (text, lines) = lines(folder.path(), "impute", &small);
     assert!(text.contains("made"), "{text}");
     let error = |method: &str| lines.iter().find(|line| line["method"] == method).unwrap()["error"].as_f64().unwrap();
     assert!(error("efmca impute") < 0.6 * error("column means"), "{lines:?}");
@@ -85,7 +80,7 @@ fn real_tables_are_scored_beside_independent_columns() {
     table(folder.path());
     std::fs::write(folder.path().join("peers.tsv"), "made\tguess\t-\t-99\t-9\t-9\t0.1\n").unwrap();
     let small = ["--tables", ".", "--causes", "1,2", "--peers", "peers.tsv"];
-    let (text, lines) = results(folder.path(), "tables", &small);
+    let (text, lines) = lines(folder.path(), "tables", &small);
     assert!(text.contains("| made | efmca |") && text.contains("| made | guess | - | -99.00 |"), "{text}");
     let row = |method: &str| lines.iter().find(|line| line["method"] == method).unwrap()["row"].as_f64().unwrap();
     // two columns say what the third is about
@@ -98,7 +93,7 @@ fn real_tables_are_scored_beside_independent_columns() {
 #[test]
 fn large_tables_are_read_and_learned() {
     let folder = tempfile::tempdir().unwrap();
-    let (text, lines) = results(folder.path(), "large-tables", &["--rows", "2000", "--counts", "300"]);
+    let (text, lines) = lines(folder.path(), "large-tables", &["--rows", "2000", "--counts", "300"]);
     assert!(text.contains("mixed") && text.contains("counts"), "{text}");
     assert_eq!(lines.len(), 2);
     for line in &lines {
@@ -112,7 +107,7 @@ fn large_tables_are_read_and_learned() {
 #[test]
 fn causes_of_binary_data_are_counted() {
     let folder = tempfile::tempdir().unwrap();
-    let (text, lines) = results(folder.path(), "noisy-or", &["--drawn", "1", "--kinds", "few rows"]);
+    let (text, lines) = lines(folder.path(), "noisy-or", &["--drawn", "1", "--kinds", "few rows"]);
     assert!(
         text.contains("--kinds 'few rows' --drawn 1") && text.contains("| few rows | 1500 x 50 | 6 | 6 |"),
         "{text}"

@@ -53,8 +53,16 @@ pub(crate) fn text_of(path: &Path) -> Result<Vec<u8>, IoError> {
     Ok(text)
 }
 
+/// The records of a small file, cut at commas or, as spreadsheets with decimal commas write them, at semicolons or tabs.
+pub(crate) fn records_of(text: &[u8]) -> csv::Reader<&[u8]> {
+    let head = text.split(|byte| *byte == b'\n').find(|line| !line.trim_ascii().is_empty()).unwrap_or_default();
+    let delimiter = [b',', b';', b'\t'].into_iter().find(|delimiter| head.contains(delimiter)).unwrap_or(b',');
+    let mut builder = csv::ReaderBuilder::new();
+    builder.has_headers(false).flexible(true).trim(csv::Trim::All).delimiter(delimiter).from_reader(text)
+}
+
 fn signs_of(text: &[u8], names: &[String]) -> Result<Signs, String> {
-    let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).trim(csv::Trim::All).from_reader(text);
+    let mut reader = records_of(text);
     let mut records = reader.records();
     let form = "write a line with `cause` and names of columns, then a line for each cause with its name and +, -, 0 or nothing";
     let head = match records.next() {
@@ -141,6 +149,7 @@ mod tests {
         let signs = signs_of(b"cause,income,age\nfirst,+,0\n\nsecond,,-1\n", &names()).unwrap();
         assert_eq!(signs.causes, ["first", "second"]);
         assert_eq!(signs.cells, [(0, 2, '+'), (0, 0, '0'), (1, 0, '-')]);
+        assert_eq!(signs_of(b"cause;income;age\nfirst;+;0\nsecond;;-1\n", &names()).unwrap(), signs);
     }
 
     #[test]

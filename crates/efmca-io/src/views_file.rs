@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::IoError;
-use crate::signs_file::text_of;
+use crate::signs_file::{records_of, text_of};
 use crate::table_file::{did_you_mean, listed, shown};
 
 /// Reads the views of a table with the columns `names`: their names, in the order in which they come first, and their columns,
@@ -29,7 +29,7 @@ pub fn read_views(path: &Path, names: &[String]) -> Result<Vec<(String, Vec<usiz
 }
 
 fn views_of(text: &[u8], names: &[String]) -> Result<Vec<(String, Vec<usize>)>, String> {
-    let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).trim(csv::Trim::All).from_reader(text);
+    let mut reader = records_of(text);
     let form = "write a line `column,view`, then a line for each column with its name and that of its view";
     let mut views: Vec<(String, Vec<usize>)> = Vec::new();
     // where each column was named
@@ -82,6 +82,15 @@ fn views_of(text: &[u8], names: &[String]) -> Result<Vec<(String, Vec<usize>)>, 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn fields_may_be_cut_at_semicolons_or_tabs() {
+        let names = ["age", "visits"].map(str::to_owned);
+        let expected = [("a".to_owned(), vec![1])];
+        for text in ["column,view\nvisits,a\n", "column;view\r\nvisits;a\r\n", "\ncolumn\tview\nvisits\ta\n"] {
+            assert_eq!(views_of(text.as_bytes(), &names).unwrap(), expected, "{text:?}");
+        }
+    }
 
     #[test]
     fn what_is_wrong_is_said_with_its_place() {

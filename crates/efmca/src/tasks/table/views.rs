@@ -21,8 +21,10 @@ use crate::family::SharedFamily;
 use crate::model::{Background, Columns, Data, Model, Resolution, Statistics, View, Views};
 use crate::posterior::Exact;
 
-/// Rows that are looked at; one of so many judges what was learned from the others.
-const ROWS: usize = 5000;
+/// Rows that are looked at, at the least and at the most, and values of all of them; one of so many rows judges what was learned
+/// from the others.
+const ROWS: (usize, usize) = (500, 5000);
+const VALUES: usize = 1 << 22;
 const JUDGES: usize = 5;
 /// Trainings of the single cause.
 const STARTS: usize = 4;
@@ -53,7 +55,8 @@ impl Known<'_> {
     /// The views of all columns of `data`, with weights.
     pub(super) fn weighed(&self, views: &Views, data: &dyn Data) -> Result<Views> {
         let views = views.over(data.d())?;
-        let rows = every_row(data, data.n().div_ceil(ROWS));
+        let most = (VALUES / data.d().max(1)).clamp(ROWS.0, ROWS.1);
+        let rows = every_row(data, data.n().div_ceil(most));
         // columns without values in some of the rows, or too few rows: the training of all of them will tell
         let causes: Vec<Option<BestCause>> = views.iter().map(|view| self.best_cause(view, rows.view()).ok()).collect();
         let worth = |cause: &Option<BestCause>| cause.as_ref().and_then(|cause| cause.worth(1.0).ok()).unwrap_or(0.0);
