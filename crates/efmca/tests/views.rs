@@ -180,3 +180,23 @@ fn views_of_other_columns_are_refused_before_any_work() -> Result<()> {
     assert!(error.to_string().contains("it has column 41, and the table has 12 columns"), "{error}");
     Ok(())
 }
+
+#[test]
+fn causes_are_chosen_and_trainings_continued_with_the_same_weights() -> Result<()> {
+    let table = counts();
+    let views = Views::new([("last", vec![9, 10, 11])])?;
+    let learner = TableLearner::new().family("poisson").iterations(20).seed(2);
+    let learned = learner.clone().views(views).run(table.view())?;
+    let weighed = learned.fit.model.columns().views().cloned();
+    let weights: Vec<f64> = weighed.iter().flat_map(Views::iter).map(|view| view.weight).collect();
+    assert!(weights[0] == 1.0 && weights[1] > 0.1 && weights[1] < 0.9, "{weights:?}");
+    let tried = &learned.choice().unwrap().trials;
+    assert!(tried.iter().all(|trial| trial.model.columns().views() == weighed.as_ref()));
+    let continued = learner.causes(learned.fit.model.h()).start_from(learned.fit.model.clone()).run(table.view())?;
+    assert_eq!(continued.fit.model.columns().views(), weighed.as_ref());
+    assert!(continued.fit.bound >= learned.fit.bound - 1e-9 * learned.fit.bound.abs());
+    // the report trains on, too, without the cells that it hides
+    let overview = efmca::tasks::overview::Overview::new().run(&learned.fit.model, table.view())?;
+    assert!(overview.explained.total().iter().all(|nats| nats.is_finite()));
+    Ok(())
+}

@@ -53,10 +53,13 @@ struct Families {
 impl Families {
     /// The same with the weights of the views of `settings`, which `data` tells.
     fn weighed(mut self, settings: &TableLearner, data: &dyn Data) -> Result<Families> {
-        if let Some(views) = &settings.views {
-            let known = Known { families: &self.all, resolutions: &self.resolutions, seed: settings.seed };
-            self.views = Some(known.weighed(views, data)?);
-        }
+        let known = Known { families: &self.all, resolutions: &self.resolutions, seed: settings.seed };
+        self.views = match (&settings.views, &settings.start) {
+            (Some(views), _) => Some(known.weighed(views, data)?),
+            // a training that continues has the weights that it had
+            (None, Some(model)) => model.columns().views().cloned(),
+            (None, None) => None,
+        };
         Ok(self)
     }
 }

@@ -193,7 +193,7 @@ impl TableLearner {
     }
 
     /// The last training continues from this model, whose families and causes must be those of the table; there are no
-    /// other starts then.
+    /// other starts then. Its views stay, with their weights, unless others are given.
     #[must_use]
     pub fn start_from(mut self, model: Model) -> TableLearner {
         self.start = Some(Box::new(model));
