@@ -61,6 +61,13 @@ pub(crate) fn records_of(text: &[u8]) -> csv::Reader<&[u8]> {
     builder.has_headers(false).flexible(true).trim(csv::Trim::All).delimiter(delimiter).from_reader(text)
 }
 
+/// The line of a record, counted from 1. The reader's own count is that of the blank lines before it.
+pub(crate) fn line_of(text: &[u8], record: &csv::StringRecord) -> usize {
+    let start = record.position().map_or(0, |position| position.byte() as usize).min(text.len());
+    let blank = text[start..].iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
+    1 + text[..start + blank].iter().filter(|byte| **byte == b'\n').count()
+}
+
 fn signs_of(text: &[u8], names: &[String]) -> Result<Signs, String> {
     let mut reader = records_of(text);
     let mut records = reader.records();
@@ -96,7 +103,7 @@ fn signs_of(text: &[u8], names: &[String]) -> Result<Signs, String> {
     let mut signs = Signs { causes: Vec::new(), cells: Vec::new() };
     for record in records {
         let record = record.map_err(|error| format!("{error}; {form}"))?;
-        let line = record.position().map_or(0, csv::Position::line);
+        let line = line_of(text, &record);
         if record.iter().all(str::is_empty) {
             continue;
         }
@@ -163,6 +170,7 @@ mod tests {
             ("cause,age,visits\nx,+\n", "line 2 has 2 fields, and line 1 has 3"),
             ("cause,age\nx,+\ny,yes\n", "line 3, field 2 (column `age`): `yes` is none of +, -, 0 or nothing"),
             ("cause,age\nx,+\nx,0\n", "line 3: cause `x` is there twice"),
+            ("cause,age\r\n\r\n\r\nx,yes\r\n", "line 4, field 2"),
         ] {
             let problem = signs_of(text.as_bytes(), &names()).unwrap_err();
             assert!(problem.contains(expected), "{text:?}: {problem}");

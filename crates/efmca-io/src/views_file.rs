@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::IoError;
-use crate::signs_file::{records_of, text_of};
+use crate::signs_file::{line_of, records_of, text_of};
 use crate::table_file::{did_you_mean, listed, shown};
 
 /// Reads the views of a table with the columns `names`: their names, in the order in which they come first, and their columns,
@@ -33,11 +33,11 @@ fn views_of(text: &[u8], names: &[String]) -> Result<Vec<(String, Vec<usize>)>, 
     let form = "write a line `column,view`, then a line for each column with its name and that of its view";
     let mut views: Vec<(String, Vec<usize>)> = Vec::new();
     // where each column was named
-    let mut lines: Vec<Option<u64>> = vec![None; names.len()];
+    let mut lines: Vec<Option<usize>> = vec![None; names.len()];
     let mut empty = true;
     for record in reader.records() {
         let record = record.map_err(|error| format!("{error}; {form}"))?;
-        let line = record.position().map_or(0, csv::Position::line);
+        let line = line_of(text, &record);
         if record.iter().all(str::is_empty) {
             continue;
         }
