@@ -80,7 +80,8 @@ class EFMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Starts that are given a short run, of which the best continues; with ``"auto"`` 10 where posteriors are exact, and 1
         where they are truncated.
     pseudo_count : float, default=1.0
-        Rows of average data in each entry of the dictionaries, so that no later value is impossible.
+        Rows of average data in each entry of the dictionaries, so that no later value is impossible; a 32nd of that where the
+        family has a density.
     random_state : int, numpy generator or None, default=None
         The seed; None is 0. The same seed gives the same model, bit for bit, for any number of threads.
     n_jobs : int or None, default=None

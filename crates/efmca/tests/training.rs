@@ -96,6 +96,29 @@ fn held_parameters_do_not_move() {
 }
 
 #[test]
+fn densities_can_have_a_pseudo_count_of_their_own() {
+    // two narrow groups far apart, and a code that tells which
+    let y = Array2::from_shape_fn((80, 2), |(n, d)| {
+        let group = (n % 2) as f64;
+        if d == 0 { 100.0 * group + 0.1 * ((n / 2) % 5) as f64 } else { group }
+    });
+    let fit = |own: Option<f64>| {
+        let em = Em::new(1).families(["gaussian", "bernoulli"]).seed(1).pseudo_count(1.0).density_pseudo_count(own);
+        em.run(&y).unwrap().model
+    };
+    let (with_one, with_less) = (fit(None), fit(Some(1.0 / 32.0)));
+    let spread = |model: &Model| model.columns().family(0).spread(&model.w_flat().row(0).to_vec()[..2]).unwrap();
+    // one average row in 41 adds a variance of some 2,500 / 41; a 32nd of a row a 32nd of that
+    let ratio = (spread(&with_one) / spread(&with_less)).powi(2);
+    assert!((25.0..40.0).contains(&ratio), "{ratio}");
+    // the code has its row of average data in both
+    let code = |model: &Model| model.w_flat()[[0, 2]];
+    assert!((code(&with_one) - code(&with_less)).abs() < 1e-6 && code(&with_less) < 0.99);
+    let wrong = Em::new(1).family("gaussian").density_pseudo_count(-1.0).run(&y).unwrap_err();
+    assert!(wrong.to_string().contains("density_pseudo_count"), "{wrong}");
+}
+
+#[test]
 fn pseudo_counts_pull_towards_the_average_and_keep_causes_inside() {
     let truth = bars::model(family("bernoulli").unwrap(), 2, &[0.99], &[0.01], 0.3).unwrap();
     let y = truth.sample(60, 1).y;

@@ -12,7 +12,7 @@ use efmca_io::table_file::{TableOptions, read_table};
 use ndarray::{Array2, s};
 use serde::Serialize;
 
-use self::score::{Scorer, step_of};
+use self::score::{RowScore, Scorer, chosen, mean, step_of};
 use crate::output::{Done, say, write};
 
 /// What to run.
@@ -27,9 +27,13 @@ pub(crate) struct Settings {
     /// What `experiments/peers/tables.py` wrote.
     #[arg(long, value_name = "TSV")]
     peers: Option<PathBuf>,
-    /// Numbers of causes, of which the valid rows choose one. After a number that is worse than the one before, no more are tried.
-    #[arg(long, value_delimiter = ',', default_values_t = [2, 4, 8, 16, 32])]
+    /// Numbers of causes, of which the valid rows choose one. After a number that is worse than the two before, no more are tried.
+    #[arg(long, value_delimiter = ',', default_values_t = [2, 4, 8, 16, 32, 64, 128])]
     causes: Vec<usize>,
+    /// Models with the chosen number of causes and different seeds. The average is of those among them, and of those with other
+    /// numbers, that together give the valid rows the highest probability.
+    #[arg(long, default_value_t = 8)]
+    models: usize,
     /// The seed of all trainings.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -46,6 +50,12 @@ struct Line {
     /// Nats of a masked cell, with 10 % and with 50 % of the cells masked.
     cells: [f64; 2],
     cpu: f64,
+}
+
+/// A model that was trained, and the probabilities that it gives valid rows.
+struct Candidate {
+    model: efmca::Model,
+    rows: Vec<RowScore>,
 }
 
 /// The three parts of a table.
@@ -72,34 +82,65 @@ impl Table {
         Line { table: self.name.clone(), method: method.to_owned(), setting, row, cells: [some, half], cpu }
     }
 
-    /// Families by `TableLearner` with its defaults, then the number of causes that gives valid rows the highest probability.
-    fn ours(&self, settings: &Settings) -> Done<Line> {
+    /// Families by `TableLearner` with its defaults, then the number of causes that gives valid rows the highest probability; and the
+    /// average of several models that does.
+    fn ours(&self, settings: &Settings) -> Done<[Line; 2]> {
         let cpu = ProcessTime::now();
         let learner = TableLearner::new().seed(settings.seed);
         let first = learner.clone().causes(8).run(self.train.view())?;
         let given =
             (first.families.iter().enumerate()).fold(learner, |learner, (d, family)| learner.column(d, family.clone()));
-        let mut best: Option<(f64, efmca::Model)> = None;
+        let mut tried: Vec<Candidate> = Vec::new();
+        let tries = |tried: &mut Vec<Candidate>, causes: usize, seed: u64| -> Done<f64> {
+            let model = given.clone().causes(causes).seed(seed).run(self.train.view())?.fit.model;
+            let rows = Scorer::new(&model, &self.steps).rows(self.valid.view(), None)?;
+            let score = mean(&[&rows], None);
+            let spent = cpu.elapsed().as_secs_f64();
+            say(&format!("{}: {causes} causes, seed {seed}: {score:.3} on valid, {spent:.0} CPU s so far", self.name));
+            tried.push(Candidate { model, rows });
+            Ok(score)
+        };
+        let mut scores: Vec<f64> = Vec::new();
         for causes in &settings.causes {
-            let model = given.clone().causes(*causes).run(self.train.view())?.fit.model;
-            let score = Scorer::new(&model, &self.steps).mean(self.valid.view(), None)?;
-            say(&format!(
-                "{}: {causes} causes: {score:.3} on valid, {:.0} CPU s so far",
-                self.name,
-                cpu.elapsed().as_secs_f64()
-            ));
-            if best.as_ref().is_some_and(|(best, _)| score <= *best) {
+            let score = tries(&mut tried, *causes, settings.seed)?;
+            let worse = scores.iter().rev().take(2).filter(|before| score <= **before).count();
+            scores.push(score);
+            if worse == 2 {
                 break;
             }
-            best = Some((score, model));
         }
-        let (_, model) = best.ok_or("--causes: give one at least")?;
+        let best = (0..scores.len()).max_by(|a, b| scores[*a].total_cmp(&scores[*b]));
+        let best = best.ok_or("--causes: give one at least")?;
+        let one = self.scored("efmca, one model", &[(&tried[best], 1)], cpu.elapsed().as_secs_f64())?;
+        for other in 1..settings.models as u64 {
+            tries(&mut tried, settings.causes[best], settings.seed + other)?;
+        }
+        let rows: Vec<&Vec<RowScore>> = tried.iter().map(|candidate| &candidate.rows).collect();
+        let mut picked: Vec<(&Candidate, usize)> = tried.iter().map(|candidate| (candidate, 0)).collect();
+        chosen(&rows).into_iter().for_each(|place| picked[place].1 += 1);
+        picked.retain(|(_, times)| *times > 0);
         let families: Vec<String> = first.families.iter().map(|family| family.spec()).collect();
         say(&format!("{}: {}", self.name, families.join(", ")));
-        let scorer = Scorer::new(&model, &self.steps);
-        let test = self.test.view();
-        let scores = [scorer.mean(test, None)?, scorer.mean(test, Some(0.1))?, scorer.mean(test, Some(0.5))?];
-        Ok(self.line("efmca", format!("{} causes", model.h()), scores, cpu.elapsed().as_secs_f64()))
+        Ok([self.scored("efmca", &picked, cpu.elapsed().as_secs_f64())?, one])
+    }
+
+    /// The scores of the average of some models on the test rows; each counts as often as it was picked.
+    fn scored(&self, method: &str, picked: &[(&Candidate, usize)], cpu: f64) -> Done<Line> {
+        let score = |share: Option<f64>| -> Done<f64> {
+            let rows = (picked.iter())
+                .map(|(candidate, _)| Scorer::new(&candidate.model, &self.steps).rows(self.test.view(), share))
+                .collect::<Done<Vec<_>>>()?;
+            // one that was picked several times counts as often
+            let members = rows.iter().zip(picked).flat_map(|(rows, (_, times))| std::iter::repeat_n(rows, *times));
+            Ok(mean(&members.collect::<Vec<_>>(), share))
+        };
+        let causes = |(candidate, _): &(&Candidate, usize)| candidate.model.h();
+        let (low, high) = (picked.iter().map(causes).min(), picked.iter().map(causes).max());
+        let setting = match (low.unwrap_or(0), high.unwrap_or(0)) {
+            (low, high) if low == high => format!("{high} causes"),
+            (low, high) => format!("{low} to {high} causes"),
+        };
+        Ok(self.line(method, setting, [score(None)?, score(Some(0.1))?, score(Some(0.5))?], cpu))
     }
 
     /// A model of one cause for each column by itself, which is a mixture of two.
@@ -162,7 +203,8 @@ pub(crate) fn run(settings: &Settings, out: &Path) -> Done<()> {
     let mut lines = Vec::new();
     for name in names(settings)? {
         let table = Table::read(&settings.tables, &name)?;
-        for line in [table.ours(settings)?, table.independent(settings)?] {
+        let [average, one] = table.ours(settings)?;
+        for line in [average, one, table.independent(settings)?] {
             say(&markdown_of(&line));
             lines.push(line);
         }
@@ -199,14 +241,16 @@ fn markdown(settings: &Settings, lines: &[Line]) -> String {
     let _ = writeln!(
         text,
         "Made by `python experiments/peers/tables.py DIR peers.tsv` and `cargo run --release -p experiments -- tables --tables DIR \
-         --peers peers.tsv --causes {} --seed {}`.\n",
+         --peers peers.tsv --causes {} --models {} --seed {}`.\n",
         causes.join(","),
+        settings.models,
         settings.seed
     );
     text += "Log-probabilities in nats, of complete test rows and of masked test cells given the others of their row. Every value \
              stands for the interval of one step around it (the largest of 1, 0.5, 0.1, … of which 95 % of the column are \
              multiples), for all methods. Everything is fitted on train; the number of causes, of components or of factors is \
-             chosen on valid. Models with more than 11 causes are summed over 100 states a row, which is a lower bound. Independent \
+             chosen on valid. `efmca` is the average of several models with different seeds and numbers of causes, which is chosen on \
+             valid too. Models with more than 11 causes are summed over 100 states a row, which is a lower bound. Independent \
              columns are a mixture of two members of the best family, for each column by itself.\n\n";
     text += "| table | method | chosen | a row | a cell, 10 % masked | a cell, 50 % masked | CPU s |\n\
              | --- | --- | --- | ---: | ---: | ---: | ---: |\n";
@@ -214,12 +258,13 @@ fn markdown(settings: &Settings, lines: &[Line]) -> String {
         text += &markdown_of(line);
         text += "\n";
     }
-    text +=
-        "\nBy how much the model of causes is ahead of the best of the others (negative: behind), in nats a row:\n\n";
+    text += "\nBy how much it is ahead of the best of the others (negative: behind), in nats a row, and one model alone:\n\n";
     for ours in lines.iter().filter(|line| line.method == "efmca") {
-        let others = lines.iter().filter(|line| line.table == ours.table && line.method != "efmca");
-        if let Some(best) = others.max_by(|a, b| a.row.total_cmp(&b.row)) {
-            let _ = writeln!(text, "- {}: {:+.2} ({})", ours.table, ours.row - best.row, best.method);
+        let others = lines.iter().filter(|line| line.table == ours.table && !line.method.starts_with("efmca"));
+        let one = lines.iter().find(|line| line.table == ours.table && line.method == "efmca, one model");
+        if let (Some(best), Some(one)) = (others.max_by(|a, b| a.row.total_cmp(&b.row)), one) {
+            let (ahead, alone) = (ours.row - best.row, one.row - best.row);
+            let _ = writeln!(text, "- {}: {ahead:+.2}, alone {alone:+.2} ({})", ours.table, best.method);
         }
     }
     text

@@ -12,6 +12,9 @@ const STATES: usize = 100;
 const E_STEPS: usize = 6;
 /// Points of an interval.
 const POINTS: usize = 32;
+/// Members of an average.
+const LEAST_PICKS: usize = 4;
+const MOST_PICKS: usize = 24;
 /// The lowest logarithm of a probability.
 const LOWEST: f64 = -1e4;
 
@@ -65,8 +68,8 @@ impl<'a> Scorer<'a> {
         Scorer { model, steps, etas, order }
     }
 
-    /// The logarithm of the probability of a row, on average, or of a masked cell given the cells of its row that are seen.
-    pub(super) fn mean(&self, rows: ArrayView2<'_, f64>, share: Option<f64>) -> Done<f64> {
+    /// The logarithms of the probability of each row, or of what is seen of it and of that with each of its masked cells.
+    pub(super) fn rows(&self, rows: ArrayView2<'_, f64>, share: Option<f64>) -> Done<Vec<RowScore>> {
         let mut seen: Array2<f64> = rows.to_owned();
         if let Some(share) = share {
             seen.indexed_iter_mut()
@@ -83,7 +86,7 @@ impl<'a> Scorer<'a> {
             false => None,
         };
         let all_owners: Vec<Vec<usize>> = all.iter().map(|state| self.owners(state)).collect();
-        let (mut sum, mut count) = (0.0, 0usize);
+        let mut scores = Vec::new();
         for (n, row) in rows.rows().into_iter().enumerate() {
             if share.is_none() && row.iter().any(|cell| cell.is_nan()) {
                 continue;
@@ -102,22 +105,21 @@ impl<'a> Scorer<'a> {
                 .zip(owners)
                 .map(|(state, owners)| self.prior(state) + visible.iter().map(|d| logs[*d][owners[*d]]).sum::<f64>())
                 .collect();
-            let total = log_sum(joint.iter().copied());
-            if share.is_none() {
-                (sum, count) = (sum + total, count + 1);
-                continue;
-            }
-            for d in (0..row.len()).filter(|d| seen[[n, *d]].is_nan() && !row[*d].is_nan()) {
-                let with = log_sum(joint.iter().zip(owners).map(|(joint, owners)| joint + logs[d][owners[d]]));
-                (sum, count) = (sum + (with - total).max(LOWEST), count + 1);
-            }
+            let hidden = (0..row.len()).filter(|d| seen[[n, *d]].is_nan() && !row[*d].is_nan());
+            let with = |d: usize| log_sum(joint.iter().zip(owners).map(|(joint, owners)| joint + logs[d][owners[d]]));
+            scores.push(RowScore { seen: log_sum(joint.iter().copied()), with: hidden.map(with).collect() });
         }
-        Ok(sum / count.max(1) as f64)
+        Ok(scores)
     }
 
     fn prior(&self, state: &[usize]) -> f64 {
         let pi = self.model.pi();
         (0..pi.len()).map(|h| if state.contains(&h) { pi[h].ln() } else { (1.0 - pi[h]).ln() }).sum()
+    }
+
+    /// The mean of [`rows`](Scorer::rows) of this model alone.
+    pub(super) fn mean(&self, rows: ArrayView2<'_, f64>, share: Option<f64>) -> Done<f64> {
+        Ok(mean(&[&self.rows(rows, share)?], share))
     }
 
     /// Who sets each column in a state.
@@ -150,6 +152,52 @@ fn log_probability(family: &SharedFamily, eta: &[f64], value: f64, step: f64) ->
     let inside = (0..POINTS).map(at).filter(|y| *y > support.low && *y < support.high);
     let log = log_sum(inside.map(|y| family.log_density(y, eta))) + (step / POINTS as f64).ln();
     log.min(0.0)
+}
+
+/// The logarithms of the probability of what is seen of a row, and of that together with each of its masked cells.
+pub(super) struct RowScore {
+    seen: f64,
+    with: Vec<f64>,
+}
+
+/// The mean over rows, or over masked cells, of the logarithm of the probability that the average of several models gives.
+pub(super) fn mean(models: &[&Vec<RowScore>], share: Option<f64>) -> f64 {
+    let rows = models.first().map_or(0, |rows| rows.len());
+    let (mut sum, mut count) = (0.0, 0usize);
+    for n in 0..rows {
+        let seen = log_sum(models.iter().map(|model| model[n].seen));
+        if share.is_none() {
+            (sum, count) = (sum + seen - (models.len() as f64).ln(), count + 1);
+            continue;
+        }
+        for cell in 0..models[0][n].with.len() {
+            let with = log_sum(models.iter().map(|model| model[n].with[cell]));
+            (sum, count) = (sum + (with - seen).max(LOWEST), count + 1);
+        }
+    }
+    sum / count.max(1) as f64
+}
+
+/// The models, some of them several times, whose average gives the rows the highest probability: one after the other the one that
+/// helps most, as often as it helps.
+pub(super) fn chosen(models: &[&Vec<RowScore>]) -> Vec<usize> {
+    let mut picked: Vec<usize> = Vec::new();
+    let mut reached = f64::NEG_INFINITY;
+    while picked.len() < MOST_PICKS {
+        let with = |place: usize| {
+            let members: Vec<&Vec<RowScore>> = picked.iter().chain([&place]).map(|place| models[*place]).collect();
+            mean(&members, None)
+        };
+        let best = (0..models.len()).map(|place| (place, with(place))).max_by(|a, b| a.1.total_cmp(&b.1));
+        match best {
+            Some((place, score)) if score > reached || picked.len() < LEAST_PICKS.min(models.len()) => {
+                reached = score;
+                picked.push(place);
+            }
+            _ => break,
+        }
+    }
+    picked
 }
 
 fn log_sum(logs: impl Iterator<Item = f64> + Clone) -> f64 {

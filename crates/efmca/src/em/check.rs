@@ -38,6 +38,7 @@ impl Em {
         };
         not_negative("tolerance", self.tolerance)?;
         not_negative("pseudo_count", self.pseudo_count)?;
+        self.density_pseudo_count.map_or(Ok(()), |count| not_negative("density_pseudo_count", count))?;
         if !(self.smallest_pi > 0.0 && self.smallest_pi < 0.5) {
             return Err(Error::setting("smallest_pi", self.smallest_pi, "it must lie between 0 and 0.5"));
         }

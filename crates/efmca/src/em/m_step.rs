@@ -3,16 +3,18 @@
 use ndarray::Array1;
 
 use super::e_step::Posteriors;
+use super::settings::Em;
 use super::structure::Structure;
 use crate::error::Result;
+use crate::family::{Family, Measure};
 use crate::model::{Columns, Model, Tables};
 use crate::posterior::Moments;
 
 /// The M-step of one iteration.
 #[derive(Debug, Clone)]
 pub(super) struct MStep<'a> {
-    /// $\kappa$: this many rows of average data are added to every entry.
-    pub(super) pseudo_count: f64,
+    /// How many rows of average data are added to every entry.
+    pub(super) pseudo_counts: PseudoCounts,
     /// The column means of $T$ that the pseudo-counts pull towards.
     pub(super) average: &'a Array1<f64>,
     /// How close to 0 and 1 the priors may come.
@@ -25,6 +27,33 @@ pub(super) struct MStep<'a> {
     pub(super) mean_weight: f64,
     /// What is known of the causes.
     pub(super) structure: Option<&'a Structure>,
+}
+
+/// $\kappa$, the number of rows of average data in each entry of a column.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PseudoCounts {
+    /// Where values are counts or codes.
+    pub(super) counting: f64,
+    /// Where the family has a density.
+    pub(super) density: f64,
+}
+
+impl PseudoCounts {
+    pub(super) fn at_least(self, least: f64) -> PseudoCounts {
+        PseudoCounts { counting: self.counting.max(least), density: self.density.max(least) }
+    }
+
+    /// $\kappa$ of a column with this family.
+    pub(super) fn of(self, family: &dyn Family) -> f64 {
+        if family.support().measure == Measure::Counting { self.counting } else { self.density }
+    }
+}
+
+impl Em {
+    pub(super) fn pseudo_counts(&self) -> PseudoCounts {
+        let density = self.density_pseudo_count.unwrap_or(self.pseudo_count);
+        PseudoCounts { counting: self.pseudo_count, density }
+    }
 }
 
 /// An entry that owns less than this many average rows keeps its parameters.
@@ -65,12 +94,13 @@ impl MStep<'_> {
     /// The parameters of column `d` that causes `tied`, mostly one, have in common.
     pub(super) fn update_entry(&self, columns: &Columns, moments: &Moments, tied: &[usize], d: usize, w: &mut [f64]) {
         let (family, span) = (columns.family(d), columns.span(d));
-        let count = tied.iter().map(|h| moments.assigned[[*h, d]]).sum::<f64>() + self.pseudo_count;
+        let kappa = self.pseudo_counts.of(&**family);
+        let count = tied.iter().map(|h| moments.assigned[[*h, d]]).sum::<f64>() + kappa;
         if count < NOTHING * self.mean_weight {
             return;
         }
         let sum = |k: usize| tied.iter().map(|h| moments.sums[[*h, k]]).sum::<f64>();
-        let t_bar: Vec<f64> = span.map(|k| (sum(k) + self.pseudo_count * self.average[k]) / count).collect();
+        let t_bar: Vec<f64> = span.map(|k| (sum(k) + kappa * self.average[k]) / count).collect();
         family.update(&t_bar, &self.hold_w[..t_bar.len()], w);
         family.project(w);
     }
@@ -101,10 +131,11 @@ impl MStep<'_> {
     /// The pseudo-counts are data too: $\kappa$ rows with average statistics for every cause.
     pub(super) fn add_pseudo_counts(&self, model: &Model, tables: &Tables, objectives: &mut [f64]) {
         let causes = model.h() + usize::from(model.background_learned);
-        for (d, _, span) in model.columns().iter() {
+        for (d, family, span) in model.columns().iter() {
+            let kappa = self.pseudo_counts.of(&**family);
             for h in 0..causes {
                 let inner: f64 = span.clone().map(|k| tables.eta[[h, k]] * self.average[k]).sum();
-                objectives[d] += self.pseudo_count * (inner - tables.a[[h, d]]);
+                objectives[d] += kappa * (inner - tables.a[[h, d]]);
             }
         }
     }

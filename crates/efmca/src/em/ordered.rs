@@ -58,6 +58,7 @@ impl MStep<'_> {
     /// Pool adjacent violators: `order` from the strongest to the weakest, entries of column `d` of `model`.
     fn pools(&self, model: &Model, moments: &Moments, order: &[usize], d: usize) -> Vec<Pool> {
         let (family, span) = (model.columns().family(d).clone(), model.columns().span(d));
+        let kappa = self.pseudo_counts.of(&*family);
         let strength = |w: &[f64]| model.superposition.strength(family.dominance(w));
         let mut pools: Vec<Pool> = Vec::with_capacity(order.len());
         for &h in order {
@@ -68,10 +69,9 @@ impl MStep<'_> {
                 pools.iter_mut().filter(below).for_each(|pool| pool.w = given.to_vec());
                 break;
             }
-            let sums =
-                span.clone().map(|k| moments.sums[[h, k]] + self.pseudo_count * self.average[k]).collect::<Vec<f64>>();
+            let sums = span.clone().map(|k| moments.sums[[h, k]] + kappa * self.average[k]).collect::<Vec<f64>>();
             let w = model.profile(h)[span.clone()].to_vec();
-            let count = moments.assigned[[h, d]] + self.pseudo_count;
+            let count = moments.assigned[[h, d]] + kappa;
             let mut pool = Pool { causes: vec![h], count, sums, strength: strength(&w), w };
             while let Some(above) = pools.pop_if(|above| above.strength < pool.strength) {
                 pool.causes.extend(above.causes);

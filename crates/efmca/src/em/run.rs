@@ -83,7 +83,7 @@ impl<'a> Run<'a> {
     fn m_step(&self, iteration: usize) -> MStep<'a> {
         let held = |what: Held| self.holds(what, iteration);
         MStep {
-            pseudo_count: self.em.pseudo_count,
+            pseudo_counts: self.em.pseudo_counts(),
             average: self.average,
             smallest_pi: self.em.smallest_pi,
             hold_pi: held(Held::Pi),

@@ -21,6 +21,8 @@ use crate::posterior::{Moments, Sets, Truncated};
 
 /// E-steps that fill sets of states for a model that comes without.
 const FIRST_STEPS: usize = 5;
+/// Rows of average data in a Gaussian model that others are started from, at the least.
+const LEAST_PSEUDO_COUNT: f64 = 1e-3;
 
 /// The short run of a start.
 struct Short<'a> {
@@ -264,7 +266,8 @@ impl Em {
             h: self.first_h(),
             spare: 0,
             // a column of equal values has no variance of its own
-            pseudo_count: self.pseudo_count.max(1e-3),
+            pseudo_count: self.pseudo_count.max(LEAST_PSEUDO_COUNT),
+            density_pseudo_count: self.density_pseudo_count.map(|count| count.max(LEAST_PSEUDO_COUNT)),
             // what is held belongs to the target family
             holds: Vec::new(),
             ..self.clone()
@@ -288,7 +291,7 @@ impl Em {
         let Run { model: trained, posteriors, .. } = run;
         let (columns, owning) = (training.columns(), Tables::new(&trained));
         let m_step = MStep {
-            pseudo_count: self.pseudo_count.max(1e-3),
+            pseudo_counts: self.pseudo_counts().at_least(LEAST_PSEUDO_COUNT),
             average,
             smallest_pi: self.smallest_pi,
             hold_pi: self.holds.iter().any(|hold| hold.applies(Held::Pi, 0)),

@@ -12,6 +12,8 @@ use crate::error::{Error, Result};
 pub(crate) const ROWS: usize = 20;
 /// Causes for each column of a table, at the most, where the number of causes is not given.
 pub(crate) const PER_COLUMN: usize = 2;
+/// The pseudo-count of densities for one of codes and counts (`docs/TABLE_BENCHMARKS.md`, "Rows of average data").
+pub(crate) const DENSITY_SHARE: f64 = 1.0 / 32.0;
 /// The suitable number for images and sounds, and the largest one for tables.
 const OF_IMAGES: usize = 32;
 const OF_TABLES: usize = 8;

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::causes::worth_trying;
-use super::held_out::{Comparison, Scores, Split, ties};
+use super::causes::{DENSITY_SHARE, worth_trying};
+use super::held_out::{Comparison, PSEUDO_COUNT, Scores, Split, ties};
 pub use super::held_out::{Difference, Source};
 use crate::em::{Fit, Observer, Progress, StopReason, unobserved};
 use crate::error::{Error, Result};
@@ -255,6 +255,7 @@ impl CauseSearch {
         for training in 0..self.comparison.restarts {
             let em = self.comparison.em(h, &*split.seen).families(families).seed(self.comparison.seed_of(training));
             let em = em.resolutions(resolutions).views(self.views.clone());
+            let em = em.density_pseudo_count(PSEUDO_COUNT * DENSITY_SHARE);
             let fit = em.run_observed(&*split.seen, observer)?;
             if fit.stop == StopReason::Interrupted {
                 return Ok(None);

@@ -3,12 +3,12 @@
 use ndarray::Array2;
 
 use super::frame::Frame;
-use super::kernel::Rank;
+use super::kernel::{Instructions, Rank};
 use super::layout::Layout;
 use super::observations::{Observations, Row};
 use super::passes::Passes;
 use super::walk::Walk;
-use super::{bits, rows, ways};
+use super::{bits, ways};
 use crate::error::Result;
 use crate::model::{Model, Tables};
 
@@ -20,7 +20,6 @@ pub struct Kernel {
     walk: Walk<f32>,
     words: usize,
     found: Vec<f64>,
-    portable: bool,
 }
 
 #[derive(Debug)]
@@ -52,32 +51,29 @@ impl Kernel {
         let mut row = Row::new(model.columns());
         data.load(0, &mut row);
         let layout = if model.h() < <i8 as Rank>::COUNT {
-            let layout = Layout::new(model.columns(), &tables, &frame);
+            let layout = Layout::new(model.columns(), &tables, &frame, Instructions::new(portable));
             let passes = Passes::new(&layout);
             Ranked::Bytes(Box::new((layout, passes)))
         } else {
-            let layout = Layout::new(model.columns(), &tables, &frame);
+            let layout = Layout::new(model.columns(), &tables, &frame, Instructions::new(portable));
             let passes = Passes::new(&layout);
             Ranked::Words(Box::new((layout, passes)))
         };
         let words = bits::words(model.h());
-        Ok(Kernel { layout, row, walk: Walk::new(model.h()), words, found: Vec::new(), portable })
+        Ok(Kernel { layout, row, walk: Walk::new(model.h()), words, found: Vec::new() })
     }
 
     /// The sum over `states` (bits, one after the other) of their log-likelihoods up to a constant.
     pub fn score(&mut self, states: &[u64]) -> f64 {
         self.found.resize(states.len() / self.words, 0.0);
-        let (row, words, portable, walk, found) =
-            (&self.row, self.words, self.portable, &mut self.walk, &mut self.found);
+        let (row, words, walk, found) = (&self.row, self.words, &mut self.walk, &mut self.found);
         let active = bits::count(states) / found.len().max(1);
         ranked!(self, |layout, passes| {
             passes.begin();
             if ways::is_many(active, layout.h) {
                 walk.score(layout, row, states, words, found);
-            } else if portable || !rows::fast() {
-                passes.score::<false>(layout, row, states, found);
             } else {
-                passes.score::<true>(layout, row, states, found);
+                passes.score(layout, row, states, found);
             }
         });
         self.found.iter().sum()
@@ -85,16 +81,14 @@ impl Kernel {
 
     /// The same over all states that differ from `state` by one cause.
     pub fn flips(&mut self, state: &[u64]) -> f64 {
-        let (row, portable, walk, found) = (&self.row, self.portable, &mut self.walk, &mut self.found);
+        let (row, walk, found) = (&self.row, &mut self.walk, &mut self.found);
         ranked!(self, |layout, passes| {
             found.resize(layout.h, 0.0);
             passes.begin();
             if ways::is_many(bits::count(state), layout.h) {
                 walk.flips(layout, row, state, found);
-            } else if portable || !rows::fast() {
-                passes.flips::<false>(layout, row, state, found);
             } else {
-                passes.flips::<true>(layout, row, state, found);
+                passes.flips(layout, row, state, found);
             }
         });
         self.found.iter().sum()

@@ -1,7 +1,7 @@
 //! The tables of a model as the kernel reads them.
 
 use super::frame::Frame;
-use super::kernel::{Float, Rank, place as kernel_place};
+use super::kernel::{Float, Instructions, Rank, place as kernel_place};
 use super::observations::{Row, padded};
 use crate::model::{Columns, Tables};
 
@@ -11,6 +11,8 @@ use crate::model::{Columns, Tables};
 /// have in common is added to a row once, in `f64`, and rounding touches what tells them apart.
 #[derive(Debug, Clone)]
 pub(crate) struct Layout<F, R> {
+    /// The instructions with which it is read.
+    pub(crate) set: Instructions,
     /// $H$.
     pub(crate) h: usize,
     pub(crate) d: usize,
@@ -38,10 +40,11 @@ pub(crate) struct Layout<F, R> {
 }
 
 impl<F: Float, R: Rank> Layout<F, R> {
-    pub(crate) fn new(columns: &Columns, tables: &Tables, frame: &Frame) -> Layout<F, R> {
+    pub(crate) fn new(columns: &Columns, tables: &Tables, frame: &Frame, set: Instructions) -> Layout<F, R> {
         let (h, d, l) = (tables.log_odds.len(), columns.d(), columns.l_max());
         let (width, causes) = (padded(d), h + 1);
         let mut layout = Layout {
+            set,
             h,
             d,
             l,
@@ -90,6 +93,7 @@ impl<F: Float, R: Rank> Layout<F, R> {
     /// The same without any column, for [`Layout::gather`].
     pub(crate) fn without_columns(&self) -> Layout<F, R> {
         Layout {
+            set: self.set,
             h: self.h,
             d: 0,
             l: self.l,

@@ -25,7 +25,7 @@
 //! | `stars/` | rows that share their first state, all at once |
 //! | `sparse/` | rows that are mostly zeros, by their other values |
 //! | `removal` | which causes can be spared, and posteriors without them |
-//! | `kernel/`, `avx2/` | the inner loops, safe and for processors with AVX2, with the same bits |
+//! | `kernel/`, `avx2/` | the inner loops, safe and for processors with AVX2, with the same bits; `kernel/instructions` has the proof that a processor can run them |
 //! | `bench` | the kernel by itself, for benchmarks |
 
 #[cfg(target_arch = "x86_64")]
@@ -306,7 +306,7 @@ impl<'a> Truncated<'a> {
         all: Range<usize>,
         beta: f64,
     ) -> Result<(Moments, Effort)> {
-        let layout: Layout<F, R> = Layout::new(data.columns(), tables, data.frame());
+        let layout: Layout<F, R> = Layout::new(data.columns(), tables, data.frame(), self.truncation.instructions());
         let pi = model.pi().to_vec();
         let task = Task {
             data,
@@ -325,7 +325,6 @@ impl<'a> Truncated<'a> {
         };
         let n = data.n();
         let chunk = n.div_ceil(MOST_CHUNKS).max(SMALLEST_CHUNK);
-        let fast = !self.truncation.portable && rows::fast();
         let in_stars = job == Job::EStep
             && task.flips_first
             && !task.by_content
@@ -346,18 +345,18 @@ impl<'a> Truncated<'a> {
             rest = after;
             let Kept { sets, bounds, q, .. } = kept;
             let stars = match in_stars {
-                true => Stars::new(&task, rows.clone(), sets, fast),
+                true => Stars::new(&task, rows.clone(), sets),
                 false => Stars::none(start),
             };
             given.resize(if in_stars { rows.len() * task.s } else { 0 }, (stars::END, F::ZERO));
             let kept = Kept { sets, bounds, q, given: &mut given };
-            let leaf = |rows: Range<usize>, kept: Kept<'_, F>| rows::rows(&task, job, rows, kept, &stars, fast);
+            let leaf = |rows: Range<usize>, kept: Kept<'_, F>| rows::rows(&task, job, rows, kept, &stars);
             let add = |mut a: Sums, b: Sums| {
                 a.add(&b);
                 a
             };
             sums.add(&tree(rows, chunk, (task.s, task.words), kept, &leaf, &add)?);
-            stars::give(&task, &stars, sets, &given, &mut sums, fast);
+            stars::give(&task, &stars, sets, &given, &mut sums);
         }
         let moments = sums.moments(data.columns(), &layout, data.frame());
         Ok((moments, Effort { evaluations: sums.evaluations, replaced: sums.replaced }))

@@ -72,12 +72,12 @@ impl<F: Float, R: Rank> Passes<F, R> {
     }
 
     /// Makes the log-terms of a cause.
-    fn make<const AVX2: bool>(&mut self, layout: &Layout<F, R>, row: &Row<F>, cause: usize) {
+    fn make(&mut self, layout: &Layout<F, R>, row: &Row<F>, cause: usize) {
         if !self.made[cause] {
             self.made[cause] = true;
             let (eta, a) = layout.parameters(cause);
             let terms = &mut self.terms[cause * layout.width..][..layout.width];
-            kernel::log_terms::<AVX2, F>(eta, a, &row.t, terms);
+            kernel::log_terms(layout.set, eta, a, &row.t, terms);
             if row.missing {
                 kernel::mask_terms(&row.present, terms);
             }
@@ -85,9 +85,9 @@ impl<F: Float, R: Rank> Passes<F, R> {
     }
 
     /// Starts the chain with the background alone.
-    fn start<const AVX2: bool>(&mut self, layout: &Layout<F, R>, row: &Row<F>) {
+    fn start(&mut self, layout: &Layout<F, R>, row: &Row<F>) {
         let width = layout.width;
-        self.make::<AVX2>(layout, row, layout.h);
+        self.make(layout, row, layout.h);
         self.grow(1, width);
         self.ranks[..width].copy_from_slice(layout.ranks(layout.h));
         self.best[..width].copy_from_slice(&self.terms[layout.h * width..][..width]);
@@ -103,13 +103,14 @@ impl<F: Float, R: Rank> Passes<F, R> {
     }
 
     /// Adds a cause to the state at `level`; the new state is at the next level.
-    fn push<const AVX2: bool>(&mut self, layout: &Layout<F, R>, row: &Row<F>, level: usize, cause: usize) {
+    fn push(&mut self, layout: &Layout<F, R>, row: &Row<F>, level: usize, cause: usize) {
         let width = layout.width;
-        self.make::<AVX2>(layout, row, cause);
+        self.make(layout, row, cause);
         self.grow(level + 2, width);
         let (old_rank, new_rank) = self.ranks.split_at_mut((level + 1) * width);
         let (old_best, new_best) = self.best.split_at_mut((level + 1) * width);
-        self.sums[level + 1] = kernel::add_cause::<AVX2, F, R>(
+        self.sums[level + 1] = kernel::add_cause(
+            layout.set,
             layout.ranks(cause),
             &self.terms[cause * width..][..width],
             (&old_rank[level * width..], &old_best[level * width..]),
@@ -119,37 +120,31 @@ impl<F: Float, R: Rank> Passes<F, R> {
     }
 
     /// The sum of the log-terms of the state at `level` with a cause more.
-    fn peek<const AVX2: bool>(&mut self, layout: &Layout<F, R>, row: &Row<F>, level: usize, cause: usize) -> F {
+    fn peek(&mut self, layout: &Layout<F, R>, row: &Row<F>, level: usize, cause: usize) -> F {
         let width = layout.width;
         if row.missing {
-            self.make::<AVX2>(layout, row, cause);
+            self.make(layout, row, cause);
         }
         let (rank, terms) = (layout.ranks(cause), &mut self.terms[cause * width..][..width]);
         let (best_rank, best_term) = (&self.ranks[level * width..][..width], &self.best[level * width..][..width]);
         if self.made[cause] {
-            return kernel::sum_with::<AVX2, F, R>(rank, terms, best_rank, best_term);
+            return kernel::sum_with(layout.set, rank, terms, best_rank, best_term);
         }
         let (eta, a) = layout.parameters(cause);
-        kernel::sum_with_new::<AVX2, F, R>((rank, eta, a), &row.t, best_rank, best_term, terms)
+        kernel::sum_with_new(layout.set, (rank, eta, a), &row.t, best_rank, best_term, terms)
     }
 
     /// $\sum_d$ of the log-terms of each of `states`.
     ///
     /// States are visited in the order of [`Chains`], and what they share is scored once: a state then costs little more
     /// than one pass.
-    pub(crate) fn score<const AVX2: bool>(
-        &mut self,
-        layout: &Layout<F, R>,
-        row: &Row<F>,
-        states: &[u64],
-        found: &mut [f64],
-    ) {
+    pub(crate) fn score(&mut self, layout: &Layout<F, R>, row: &Row<F>, states: &[u64], found: &mut [f64]) {
         let mut chains = std::mem::take(&mut self.chains);
         chains.arrange(states);
-        self.start::<AVX2>(layout, row);
+        self.start(layout, row);
         let mut base = 0;
         bits::each(chains.common(), |cause| {
-            self.push::<AVX2>(layout, row, base, cause);
+            self.push(layout, row, base, cause);
             base += 1;
         });
         for at in 0..chains.len() {
@@ -158,9 +153,9 @@ impl<F: Float, R: Rank> Passes<F, R> {
             let mut sum = None;
             for (level, cause) in (base + step.shared..).zip(chains.added()) {
                 if level + 1 == end && end > base + step.kept {
-                    sum = Some(self.peek::<AVX2>(layout, row, level, usize::from(*cause)));
+                    sum = Some(self.peek(layout, row, level, usize::from(*cause)));
                 } else {
-                    self.push::<AVX2>(layout, row, level, usize::from(*cause));
+                    self.push(layout, row, level, usize::from(*cause));
                 }
             }
             found[step.index] = sum.unwrap_or_else(|| self.sums[end]).f64();
@@ -169,33 +164,21 @@ impl<F: Float, R: Rank> Passes<F, R> {
     }
 
     /// $\sum_d$ of the log-terms of `state` with each of its $H$ bits flipped in turn, and of `state` itself.
-    pub(crate) fn flips<const AVX2: bool>(
-        &mut self,
-        layout: &Layout<F, R>,
-        row: &Row<F>,
-        state: &[u64],
-        found: &mut [f64],
-    ) -> f64 {
-        let sum = self.drops::<AVX2>(layout, row, state, found);
+    pub(crate) fn flips(&mut self, layout: &Layout<F, R>, row: &Row<F>, state: &[u64], found: &mut [f64]) -> f64 {
+        let sum = self.drops(layout, row, state, found);
         for (cause, found) in found.iter_mut().enumerate().filter(|(cause, _)| !bits::has(state, *cause)) {
             // the best are at level zero
-            *found = self.peek::<AVX2>(layout, row, 0, cause).f64();
+            *found = self.peek(layout, row, 0, cause).f64();
         }
         sum
     }
 
     /// $\sum_d$ of the log-terms of `state` with each of its active causes dropped in turn, and of `state` itself. What is
     /// best in each column is then at [`Passes::best`].
-    pub(crate) fn drops<const AVX2: bool>(
-        &mut self,
-        layout: &Layout<F, R>,
-        row: &Row<F>,
-        state: &[u64],
-        found: &mut [f64],
-    ) -> f64 {
+    pub(crate) fn drops(&mut self, layout: &Layout<F, R>, row: &Row<F>, state: &[u64], found: &mut [f64]) -> f64 {
         let width = layout.width;
-        bits::each(state, |cause| self.make::<AVX2>(layout, row, cause));
-        self.start::<AVX2>(layout, row);
+        bits::each(state, |cause| self.make(layout, row, cause));
+        self.start(layout, row);
         let mut two = TwoBest {
             best_rank: &mut self.ranks[..width],
             best_term: &mut self.best[..width],
@@ -205,8 +188,8 @@ impl<F: Float, R: Rank> Passes<F, R> {
         // should the background be the weakest of all, then it is this second place that it falls to
         two.second_rank.fill(R::LOWEST);
         two.second_term.copy_from_slice(two.best_term);
-        bits::each(state, |cause| two.add::<AVX2>(layout.ranks(cause), &self.terms[cause * width..][..width]));
-        bits::each(state, |cause| found[cause] = two.sum_without::<AVX2>(layout.ranks(cause)).f64());
+        bits::each(state, |cause| two.add(layout.set, layout.ranks(cause), &self.terms[cause * width..][..width]));
+        bits::each(state, |cause| found[cause] = two.sum_without(layout.set, layout.ranks(cause)).f64());
         kernel::sum(&self.best[..width]).f64()
     }
 
@@ -219,13 +202,7 @@ impl<F: Float, R: Rank> Passes<F, R> {
     ///
     /// The way back along the chains of [`Passes::score`]: what a state owns of a column goes to the cause that was added
     /// last where that one wins, and to the state before elsewhere. States that share causes share the rest of the way.
-    pub(crate) fn distribute<const AVX2: bool>(
-        &mut self,
-        layout: &Layout<F, R>,
-        row: &Row<F>,
-        states: &[u64],
-        q: &[f64],
-    ) {
+    pub(crate) fn distribute(&mut self, layout: &Layout<F, R>, row: &Row<F>, states: &[u64], q: &[f64]) {
         let width = layout.width;
         let mut chains = std::mem::take(&mut self.chains);
         chains.arrange(states);
@@ -233,7 +210,7 @@ impl<F: Float, R: Rank> Passes<F, R> {
         self.ranks[..width].copy_from_slice(layout.ranks(layout.h));
         self.path.clear();
         self.open(0, width);
-        bits::each(chains.common(), |cause| self.descend::<AVX2>(layout, cause));
+        bits::each(chains.common(), |cause| self.descend(layout, cause));
         let base = self.path.len();
         for at in 0..chains.len() {
             let step = chains.step(at, states);
@@ -243,21 +220,21 @@ impl<F: Float, R: Rank> Passes<F, R> {
             for cause in chains.added() {
                 let (level, cause) = (self.path.len(), usize::from(*cause));
                 if level + 1 == end && end > base + step.kept {
-                    self.share_out::<AVX2>(layout, row, level, cause, None, q);
+                    self.share_out(layout, row, level, cause, None, q);
                     given = true;
                 } else {
-                    self.descend::<AVX2>(layout, cause);
+                    self.descend(layout, cause);
                 }
             }
             if !given {
                 self.extra[end] += q;
             }
             while self.path.len() > base + step.kept {
-                self.ascend::<AVX2>(layout, row);
+                self.ascend(layout, row);
             }
         }
         while !self.path.is_empty() {
-            self.ascend::<AVX2>(layout, row);
+            self.ascend(layout, row);
         }
         self.chains = chains;
         // what is left belongs to the background
@@ -283,24 +260,18 @@ impl<F: Float, R: Rank> Passes<F, R> {
 
     /// Gives `weight`, and the sum of statistics that goes with it, to the causes that own the columns in `state`. Nothing
     /// may be missing.
-    pub(crate) fn give<const AVX2: bool>(
-        &mut self,
-        layout: &Layout<F, R>,
-        state: &[u64],
-        weight: f64,
-        statistics: &[F],
-    ) {
+    pub(crate) fn give(&mut self, layout: &Layout<F, R>, state: &[u64], weight: f64, statistics: &[F]) {
         let (width, size) = (layout.width, (1 + layout.l) * layout.width);
         self.grow(1, width);
         self.ranks[..width].copy_from_slice(layout.ranks(layout.h));
         bits::each(state, |cause| {
-            kernel::raise_ranks::<AVX2, R>(layout.ranks(cause), &self.ranks[..width], &mut self.second_rank);
+            kernel::raise_ranks(layout.set, layout.ranks(cause), &self.ranks[..width], &mut self.second_rank);
             self.ranks[..width].copy_from_slice(&self.second_rank);
         });
         let mut give = |cause: usize| {
             self.touch(cause);
             let (ranks, sums) = (&self.ranks[..width], &mut self.block[cause * size..][..size]);
-            kernel::give_owned::<AVX2, F, R>(layout.ranks(cause), ranks, F::of(weight), statistics, sums);
+            kernel::give_owned(layout.set, layout.ranks(cause), ranks, F::of(weight), statistics, sums);
         };
         bits::each(state, &mut give);
         give(layout.h);
@@ -317,24 +288,24 @@ impl<F: Float, R: Rank> Passes<F, R> {
     }
 
     /// Adds a cause to the path.
-    fn descend<const AVX2: bool>(&mut self, layout: &Layout<F, R>, cause: usize) {
+    fn descend(&mut self, layout: &Layout<F, R>, cause: usize) {
         let (level, width) = (self.path.len(), layout.width);
         self.grow(level + 2, width);
         let (old, new) = self.ranks.split_at_mut((level + 1) * width);
-        kernel::raise_ranks::<AVX2, R>(layout.ranks(cause), &old[level * width..], &mut new[..width]);
+        kernel::raise_ranks(layout.set, layout.ranks(cause), &old[level * width..], &mut new[..width]);
         self.path.push(cause as u16);
         self.open(level + 1, width);
     }
 
     /// Takes the last cause from the path, and shares out what was owned there.
-    fn ascend<const AVX2: bool>(&mut self, layout: &Layout<F, R>, row: &Row<F>) {
+    fn ascend(&mut self, layout: &Layout<F, R>, row: &Row<F>) {
         let level = self.path.len();
         if let Some(cause) = self.path.pop() {
-            self.share_out::<AVX2>(layout, row, level - 1, usize::from(cause), Some(level), self.extra[level]);
+            self.share_out(layout, row, level - 1, usize::from(cause), Some(level), self.extra[level]);
         }
     }
 
-    fn share_out<const AVX2: bool>(
+    fn share_out(
         &mut self,
         layout: &Layout<F, R>,
         row: &Row<F>,
@@ -352,7 +323,7 @@ impl<F: Float, R: Rank> Passes<F, R> {
         if row.missing {
             kernel::share_out_present(ranks, parent_ranks, &share, &row.present, sums, parent);
         } else {
-            kernel::share_out::<AVX2, F, R>(ranks, parent_ranks, &share, sums, parent);
+            kernel::share_out(layout.set, ranks, parent_ranks, &share, sums, parent);
         }
     }
 

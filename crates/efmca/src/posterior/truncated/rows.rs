@@ -65,31 +65,8 @@ pub(super) enum Job {
     Redistribute,
 }
 
-/// All rows of a chunk, with the fastest kernel that there is, or with the one that runs anywhere.
+/// All rows of a chunk.
 pub(super) fn rows<F: Float, R: Rank>(
-    task: &Task<'_, F, R>,
-    job: Job,
-    rows: Range<usize>,
-    kept: Kept<'_, F>,
-    stars: &Stars<F>,
-    fast: bool,
-) -> Result<Sums> {
-    if fast {
-        run::<true, F, R>(task, job, rows, kept, stars)
-    } else {
-        run::<false, F, R>(task, job, rows, kept, stars)
-    }
-}
-
-/// Whether this processor has the fast kernel.
-pub(super) fn fast() -> bool {
-    #[cfg(target_arch = "x86_64")]
-    return super::avx2::available();
-    #[cfg(not(target_arch = "x86_64"))]
-    return false;
-}
-
-fn run<const AVX2: bool, F: Float, R: Rank>(
     task: &Task<'_, F, R>,
     job: Job,
     rows: Range<usize>,
@@ -103,7 +80,7 @@ fn run<const AVX2: bool, F: Float, R: Rank>(
     for from in rows.clone().step_by(TOGETHER) {
         cancel::check();
         let group = from..(from + TOGETHER).min(rows.end);
-        work.scan_together::<AVX2>(task, job, group.clone(), &kept.sets[(from - first) * size..], stars);
+        work.scan_together(task, job, group.clone(), &kept.sets[(from - first) * size..], stars);
         for n in group {
             let index = n - first;
             work.take_scan(n - from);
@@ -115,13 +92,13 @@ fn run<const AVX2: bool, F: Float, R: Rank>(
                 work.q.copy_from_slice(&kept.q[index * task.s..][..task.s]);
                 let weight = task.data.weight(n);
                 sums.weight += weight;
-                work.distribute::<AVX2>(task, weight, &mut [], &mut sums);
+                work.distribute(task, weight, &mut [], &mut sums);
                 continue;
             }
             let mut random = task.random(n, &work.row.t, 0);
-            work.rescore::<AVX2>(task, star.map(|scores| scores.others), &mut sums);
+            work.rescore(task, star.map(|scores| scores.others), &mut sums);
             let neighbours = neighbours(task, kept.sets, index);
-            work.evolve::<AVX2>(task, &mut random, neighbours, &mut sums);
+            work.evolve(task, &mut random, neighbours, &mut sums);
             work.best_first(task);
             let Some(bound) = work.posterior(task) else { return Err(Error::ImpossibleRow { row: n }) };
             let bound = bound + task.layout.common(&work.row) + task.layout.log_prior_empty + task.data.log_h(n);
@@ -130,7 +107,7 @@ fn run<const AVX2: bool, F: Float, R: Rank>(
             sums.weight += weight;
             kept.bounds[index] = bound;
             let given = if work.in_star { &mut kept.given[index * task.s..][..task.s] } else { &mut [] };
-            work.distribute::<AVX2>(task, weight, given, &mut sums);
+            work.distribute(task, weight, given, &mut sums);
             kept.sets[index * size..][..size].copy_from_slice(&work.states);
             if !kept.q.is_empty() {
                 kept.q[index * task.s..][..task.s].copy_from_slice(&work.q);

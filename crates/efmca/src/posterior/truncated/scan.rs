@@ -38,9 +38,9 @@ impl<F: Float, R: Rank> Scan<F, R> {
     }
 
     /// Prepares the scan of `self.state`: what is best in each column, and the flips that drop a cause.
-    pub(super) fn prepare<const AVX2: bool>(&mut self, layout: &Layout<F, R>, passes: &mut Passes<F, R>) {
+    pub(super) fn prepare(&mut self, layout: &Layout<F, R>, passes: &mut Passes<F, R>) {
         passes.begin();
-        self.sum = passes.drops::<AVX2>(layout, &self.row, &self.state, &mut self.flips);
+        self.sum = passes.drops(layout, &self.row, &self.state, &mut self.flips);
         let (rank, term) = passes.best(layout);
         self.best_rank.copy_from_slice(rank);
         self.best_term.copy_from_slice(term);
@@ -56,29 +56,25 @@ impl<F: Float, R: Rank> Scan<F, R> {
     }
 
     /// The flip that adds `cause`.
-    fn add<const AVX2: bool>(&mut self, layout: &Layout<F, R>, cause: usize, scratch: &mut [F]) {
+    fn add(&mut self, layout: &Layout<F, R>, cause: usize, scratch: &mut [F]) {
         if bits::has(&self.state, cause) {
             return;
         }
         let (rank, (eta, a)) = (layout.ranks(cause), layout.parameters(cause));
         let sum = if self.row.missing {
-            kernel::log_terms::<AVX2, F>(eta, a, &self.row.t, scratch);
+            kernel::log_terms(layout.set, eta, a, &self.row.t, scratch);
             kernel::mask_terms(&self.row.present, scratch);
-            kernel::sum_with::<AVX2, F, R>(rank, scratch, &self.best_rank, &self.best_term)
+            kernel::sum_with(layout.set, rank, scratch, &self.best_rank, &self.best_term)
         } else {
             let cause = (rank, eta, a);
-            kernel::sum_with_new::<AVX2, F, R>(cause, &self.row.t, &self.best_rank, &self.best_term, scratch)
+            kernel::sum_with_new(layout.set, cause, &self.row.t, &self.best_rank, &self.best_term, scratch)
         };
         self.flips[cause] = sum.f64();
     }
 }
 
 /// The flips that add a cause, for all rows that want them.
-pub(super) fn add_causes<const AVX2: bool, F: Float, R: Rank>(
-    layout: &Layout<F, R>,
-    scans: &mut [Scan<F, R>],
-    scratch: &mut [F],
-) {
+pub(super) fn add_causes<F: Float, R: Rank>(layout: &Layout<F, R>, scans: &mut [Scan<F, R>], scratch: &mut [F]) {
     for first in (0..layout.h).step_by(2) {
         for pair in scans.chunks_mut(2) {
             match pair {
@@ -88,7 +84,7 @@ pub(super) fn add_causes<const AVX2: bool, F: Float, R: Rank>(
                         let (eta, a) = layout.parameters(cause);
                         Added { rank: layout.ranks(cause), eta, a }
                     });
-                    let sums = kernel::sums_with_two::<AVX2, F, R>(&added, &[one.base(), other.base()], scratch);
+                    let sums = kernel::sums_with_two(layout.set, &added, &[one.base(), other.base()], scratch);
                     for (row, sums) in [one, other].into_iter().zip(sums.chunks_exact(2)) {
                         for (cause, sum) in causes.into_iter().zip(sums) {
                             if !bits::has(&row.state, cause) {
@@ -100,7 +96,7 @@ pub(super) fn add_causes<const AVX2: bool, F: Float, R: Rank>(
                 rows => {
                     for row in rows.iter_mut().filter(|row| row.wanted) {
                         for cause in first..(first + 2).min(layout.h) {
-                            row.add::<AVX2>(layout, cause, scratch);
+                            row.add(layout, cause, scratch);
                         }
                     }
                 }

@@ -33,7 +33,7 @@ impl<F: Float, R: Rank> Work<F, R> {
     }
 
     /// All generations of proposals.
-    pub(super) fn evolve<const AVX2: bool>(
+    pub(super) fn evolve(
         &mut self,
         task: &Task<'_, F, R>,
         random: &mut Random,
@@ -66,22 +66,22 @@ impl<F: Float, R: Rank> Work<F, R> {
             self.parents.clear();
             self.parent_joints.clear();
             for parent in proposed.flips_of.chunks_exact(task.words) {
-                self.offer_flips::<AVX2>(task, parent, sums);
+                self.offer_flips(task, parent, sums);
             }
-            self.offer_states::<AVX2>(task, &proposed.states, sums);
+            self.offer_states(task, &proposed.states, sums);
             self.proposed = proposed;
         }
     }
 
     /// Scores all states that differ by one cause from `parent`, and offers them.
-    pub(super) fn offer_flips<const AVX2: bool>(&mut self, task: &Task<'_, F, R>, parent: &[u64], sums: &mut Sums) {
+    pub(super) fn offer_flips(&mut self, task: &Task<'_, F, R>, parent: &[u64], sums: &mut Sums) {
         let mut flips = std::mem::take(&mut self.flips);
         let scanned = self.scanned && self.first == parent;
         if !scanned {
             if has_many(task, parent) {
                 self.ways.walk.flips(task.layout, &self.row, parent, &mut flips);
             } else {
-                self.ways.passes.flips::<AVX2>(task.layout, &self.row, parent, &mut flips);
+                self.ways.passes.flips(task.layout, &self.row, parent, &mut flips);
             }
             sums.evaluations += task.layout.h as u64;
             // the flips of the first state are gone
@@ -123,7 +123,7 @@ impl<F: Float, R: Rank> Work<F, R> {
     }
 
     /// Scores the states that are new, and offers them.
-    pub(super) fn offer_states<const AVX2: bool>(&mut self, task: &Task<'_, F, R>, states: &[u64], sums: &mut Sums) {
+    pub(super) fn offer_states(&mut self, task: &Task<'_, F, R>, states: &[u64], sums: &mut Sums) {
         self.children.clear();
         self.child_hashes.clear();
         for state in states.chunks_exact(task.words) {
@@ -142,7 +142,7 @@ impl<F: Float, R: Rank> Work<F, R> {
         }
         self.child_joints.clear();
         self.child_joints.resize(self.child_hashes.len(), 0.0);
-        Work::score::<AVX2>(task, &self.row, &mut self.ways, &self.children, &mut self.child_joints);
+        Work::score(task, &self.row, &mut self.ways, &self.children, &mut self.child_joints);
         sums.evaluations += self.child_joints.len() as u64;
         let children = std::mem::take(&mut self.children);
         for (index, state) in children.chunks_exact(task.words).enumerate() {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::kernel::Instructions;
 use super::proposals::{Evolution, Neighbours, OneFlips, Propose};
 use crate::error::{Error, Result};
 
@@ -95,6 +96,10 @@ impl Truncation {
     pub fn portable(mut self, portable: bool) -> Truncation {
         self.portable = portable;
         self
+    }
+
+    pub(crate) fn instructions(&self) -> Instructions {
+        Instructions::new(self.portable)
     }
 
     pub(crate) fn check(&self) -> Result<()> {

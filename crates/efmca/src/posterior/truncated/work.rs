@@ -89,7 +89,7 @@ impl<F: Float, R: Rank> Work<F, R> {
     }
 
     /// The log-joints of `states`, without what is common to all states.
-    pub(super) fn score<const AVX2: bool>(
+    pub(super) fn score(
         task: &Task<'_, F, R>,
         row: &Row<F>,
         ways: &mut Ways<F, R>,
@@ -101,12 +101,12 @@ impl<F: Float, R: Rank> Work<F, R> {
         if passed_at.is_empty() {
             walk.score(task.layout, row, states, task.words, joints);
         } else if walked_at.is_empty() {
-            passes.score::<AVX2>(task.layout, row, states, joints);
+            passes.score(task.layout, row, states, joints);
         } else {
             found.resize(passed_at.len().max(walked_at.len()), 0.0);
             walk.score(task.layout, row, walked, task.words, &mut found[..walked_at.len()]);
             walked_at.iter().zip(&*found).for_each(|(at, found)| joints[*at as usize] = *found);
-            passes.score::<AVX2>(task.layout, row, passed, &mut found[..passed_at.len()]);
+            passes.score(task.layout, row, passed, &mut found[..passed_at.len()]);
             passed_at.iter().zip(&*found).for_each(|(at, found)| joints[*at as usize] = *found);
         }
         for (state, joint) in states.chunks_exact(task.words).zip(&mut *joints) {
@@ -119,7 +119,7 @@ impl<F: Float, R: Rank> Work<F, R> {
 
     /// Reads a few rows. If all flips of their first states will be asked for, then they come first: many states of
     /// $\mathcal K^{(n)}$ are among them.
-    pub(super) fn scan_together<const AVX2: bool>(
+    pub(super) fn scan_together(
         &mut self,
         task: &Task<'_, F, R>,
         job: Job,
@@ -133,11 +133,11 @@ impl<F: Float, R: Rank> Work<F, R> {
             scan.state.copy_from_slice(&set[..task.words]);
             scan.wanted = wanted && stars.of_row(n).is_none() && !has_many(task, &scan.state);
             if scan.wanted {
-                scan.prepare::<AVX2>(task.layout, &mut self.ways.passes);
+                scan.prepare(task.layout, &mut self.ways.passes);
             }
         }
         if wanted {
-            add_causes::<AVX2, F, R>(task.layout, &mut self.scans[..rows.len()], &mut self.scratch);
+            add_causes(task.layout, &mut self.scans[..rows.len()], &mut self.scratch);
         }
     }
 
@@ -160,7 +160,7 @@ impl<F: Float, R: Rank> Work<F, R> {
     }
 
     /// Scores the states of $\mathcal K^{(n)}$ under the parameters as they are now.
-    pub(super) fn rescore<const AVX2: bool>(&mut self, task: &Task<'_, F, R>, others: Option<&[F]>, sums: &mut Sums) {
+    pub(super) fn rescore(&mut self, task: &Task<'_, F, R>, others: Option<&[F]>, sums: &mut Sums) {
         let words = task.words;
         if self.scanned {
             sums.evaluations += task.layout.h as u64;
@@ -195,7 +195,7 @@ impl<F: Float, R: Rank> Work<F, R> {
         self.child_joints.clear();
         self.child_joints.resize(self.child_places.len(), 0.0);
         if !self.child_places.is_empty() {
-            Work::score::<AVX2>(task, &self.row, &mut self.ways, &self.children, &mut self.child_joints);
+            Work::score(task, &self.row, &mut self.ways, &self.children, &mut self.child_joints);
         }
         for (place, joint) in self.child_places.iter().zip(&self.child_joints) {
             self.joints[*place as usize] = *joint;
@@ -247,13 +247,7 @@ impl<F: Float, R: Rank> Work<F, R> {
     }
 
     /// Adds the expectations of this row (Eqn. 42) to the sums.
-    pub(super) fn distribute<const AVX2: bool>(
-        &mut self,
-        task: &Task<'_, F, R>,
-        weight: f64,
-        given: &mut [Given<F>],
-        sums: &mut Sums,
-    ) {
+    pub(super) fn distribute(&mut self, task: &Task<'_, F, R>, weight: f64, given: &mut [Given<F>], sums: &mut Sums) {
         self.counting.clear();
         self.counting_q.clear();
         let in_star = !given.is_empty();
@@ -294,7 +288,7 @@ impl<F: Float, R: Rank> Work<F, R> {
         if !passed_at.is_empty() {
             found.clear();
             found.extend(passed_at.iter().map(|at| q[*at as usize]));
-            passes.distribute::<AVX2>(task.layout, &self.row, passed, found);
+            passes.distribute(task.layout, &self.row, passed, found);
             passes.flush(task.layout, sums, false);
         }
     }

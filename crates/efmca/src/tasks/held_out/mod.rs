@@ -37,5 +37,5 @@ pub use scores::Difference;
 pub(crate) use scores::Scores;
 pub use split::Source;
 pub(crate) use split::{Posteriors, Split, rows_of};
-pub(crate) use training::Comparison;
+pub(crate) use training::{Comparison, PSEUDO_COUNT};
 pub(crate) use without::without_itself;

@@ -10,7 +10,7 @@ use crate::posterior::truncated::Precision;
 use crate::posterior::{LARGEST_EXACT_H, Truncation};
 
 /// Rows of average data in each entry of the dictionaries, so that a cause with one value of its own has no zero variance.
-const PSEUDO_COUNT: f64 = 1.0;
+pub(crate) const PSEUDO_COUNT: f64 = 1.0;
 /// Trainings end when the bound changes by less than this, relatively.
 const TOLERANCE: f64 = 1e-6;
 /// Starts that are given a short run, where posteriors are exact, and the iterations of that.

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::family::{FamilySpec, SharedFamily};
 use crate::model::{Data, LARGEST_EXACT_H, Model, Resolution, Views, is_sparse};
 use crate::posterior::Truncation;
-use crate::tasks::causes::{Causes, PER_COLUMN};
+use crate::tasks::causes::{Causes, DENSITY_SHARE, PER_COLUMN};
 use crate::tasks::held_out::{Source, rows_of};
 use crate::tasks::noise::{
     Candidate, TableFamilies, TableNoise, Values, check_column, check_columns, for_one_value, last,
@@ -267,7 +267,8 @@ impl TableLearner {
         let h = causes.h.max(self.known_causes());
         let mut em = Em::new(h).families(&families.all).iterations(self.iterations).seed(self.seed);
         em = em.resolutions(&families.resolutions).views(families.views.clone());
-        em = em.pseudo_count(self.pseudo_count).tolerance(self.tolerance).superposition(self.superposition);
+        em = em.pseudo_count(self.pseudo_count).density_pseudo_count(self.pseudo_count * DENSITY_SHARE);
+        em = em.tolerance(self.tolerance).superposition(self.superposition);
         if let Some(structure) = &self.structure {
             em = em.structure(structure.clone());
         }

@@ -19,9 +19,16 @@ use super::kernel::{self, Float, LANES, Rank, TwoBest};
 /// Eight `f32` at a time.
 const EIGHT: usize = 8;
 
-/// Whether this processor can run this module.
-pub(super) fn available() -> bool {
-    is_x86_feature_detected!("avx2")
+/// The proof that this processor can run this module. Only [`Avx2::detect`] makes one, so that who holds it may call every function
+/// here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Avx2(());
+
+impl Avx2 {
+    /// A proof, if the processor has AVX2.
+    pub(super) fn detect() -> Option<Avx2> {
+        is_x86_feature_detected!("avx2").then_some(Avx2(()))
+    }
 }
 
 /// [`kernel::log_terms_twin`], compiled for AVX2.
@@ -32,8 +39,8 @@ fn log_terms_wide<F: Float>(eta: &[F], a: &[F], t: &[F], terms: &mut [F]) {
 
 /// [`kernel::log_terms`].
 #[inline(always)]
-pub(super) fn log_terms<F: Float>(eta: &[F], a: &[F], t: &[F], terms: &mut [F]) {
-    // SAFETY: `AVX2` is true only where `available` said so
+pub(super) fn log_terms<F: Float>(_: Avx2, eta: &[F], a: &[F], t: &[F], terms: &mut [F]) {
+    // SAFETY: there is a proof that the processor has AVX2
     unsafe { log_terms_wide(eta, a, t, terms) }
 }
 
@@ -54,9 +61,9 @@ fn dot_lanes(a: &[f32], b: &[f32]) -> f32 {
 
 /// [`kernel::dot`], if the types are those of this module.
 #[inline(always)]
-pub(super) fn dot<F: Float>(a: &[F], b: &[F]) -> Option<F> {
+pub(super) fn dot<F: Float>(_: Avx2, a: &[F], b: &[F]) -> Option<F> {
     let (a, b) = (F::singles(a)?, F::singles(b)?);
-    // SAFETY: `AVX2` is true only where `available` said so
+    // SAFETY: there is a proof that the processor has AVX2
     fits(&[a.len(), b.len()]).then(|| F::of_single(unsafe { dot_lanes(a, b) }))
 }
 
@@ -68,8 +75,8 @@ fn add_times_wide<F: Float>(factor: F, values: &[F], sums: &mut [F]) {
 
 /// [`kernel::add_times`].
 #[inline(always)]
-pub(super) fn add_times<F: Float>(factor: F, values: &[F], sums: &mut [F]) {
-    // SAFETY: `AVX2` is true only where `available` said so
+pub(super) fn add_times<F: Float>(_: Avx2, factor: F, values: &[F], sums: &mut [F]) {
+    // SAFETY: there is a proof that the processor has AVX2
     unsafe { add_times_wide(factor, values, sums) }
 }
 
@@ -81,8 +88,8 @@ fn raise_ranks_wide<R: Rank>(rank: &[R], old: &[R], new: &mut [R]) {
 
 /// [`kernel::raise_ranks`].
 #[inline(always)]
-pub(super) fn raise_ranks<R: Rank>(rank: &[R], old: &[R], new: &mut [R]) {
-    // SAFETY: `AVX2` is true only where `available` said so
+pub(super) fn raise_ranks<R: Rank>(_: Avx2, rank: &[R], old: &[R], new: &mut [R]) {
+    // SAFETY: there is a proof that the processor has AVX2
     unsafe { raise_ranks_wide(rank, old, new) }
 }
 
@@ -220,6 +227,7 @@ fn sum_with_new_lanes<R: Lanes, const TWO: bool>(
 /// [`super::kernel::sum_with_new`], if the types are those of this module.
 #[inline(always)]
 pub(super) fn sum_with_new<F: Float, R: Rank>(
+    _: Avx2,
     cause: (&[R], &[F], &[F]),
     t: &[F],
     best_rank: &[R],
@@ -232,7 +240,7 @@ pub(super) fn sum_with_new<F: Float, R: Rank>(
     if !fits(&[rank.len(), a.len(), best_rank.len(), best_term.len()]) || !fits(&long) || planes > 2 {
         return None;
     }
-    // SAFETY: `AVX2` is true only where `available` said so
+    // SAFETY: there is a proof that the processor has AVX2
     let sum = unsafe {
         match (R::bytes(rank), R::bytes(best_rank), planes) {
             (Some(rank), Some(best), 1) => sum_with_new_lanes::<i8, false>(rank, eta, a, t, best, best_term),
@@ -246,12 +254,18 @@ pub(super) fn sum_with_new<F: Float, R: Rank>(
 
 /// [`super::kernel::sum_with`], if the types are those of this module.
 #[inline(always)]
-pub(super) fn sum_with<F: Float, R: Rank>(rank: &[R], term: &[F], best_rank: &[R], best_term: &[F]) -> Option<F> {
+pub(super) fn sum_with<F: Float, R: Rank>(
+    _: Avx2,
+    rank: &[R],
+    term: &[F],
+    best_rank: &[R],
+    best_term: &[F],
+) -> Option<F> {
     let (term, best_term) = (F::singles(term)?, F::singles(best_term)?);
     if !fits(&[rank.len(), term.len(), best_rank.len(), best_term.len()]) {
         return None;
     }
-    // SAFETY: `AVX2` is true only where `available` said so
+    // SAFETY: there is a proof that the processor has AVX2
     let sum = unsafe {
         match (R::bytes(rank), R::bytes(best_rank)) {
             (Some(rank), Some(best_rank)) => sum_with_lanes(rank, term, best_rank, best_term),
@@ -264,6 +278,7 @@ pub(super) fn sum_with<F: Float, R: Rank>(rank: &[R], term: &[F], best_rank: &[R
 /// [`TwoBest::sum_without`], if the types are those of this module.
 #[inline(always)]
 pub(super) fn sum_without<F: Float, R: Rank>(
+    _: Avx2,
     rank: &[R],
     best_rank: &[R],
     best_term: &[F],
@@ -273,7 +288,7 @@ pub(super) fn sum_without<F: Float, R: Rank>(
     if !fits(&[rank.len(), best_rank.len(), best_term.len(), second_term.len()]) {
         return None;
     }
-    // SAFETY: `AVX2` is true only where `available` said so
+    // SAFETY: there is a proof that the processor has AVX2
     let sum = unsafe {
         match (R::bytes(rank), R::bytes(best_rank)) {
             (Some(rank), Some(best_rank)) => sum_without_lanes(rank, best_rank, best_term, second_term),
@@ -286,6 +301,7 @@ pub(super) fn sum_without<F: Float, R: Rank>(
 /// [`super::kernel::add_cause`], if the types are those of this module.
 #[inline(always)]
 pub(super) fn add_cause<F: Float, R: Rank>(
+    _: Avx2,
     rank: &[R],
     term: &[F],
     old: (&[R], &[F]),
@@ -296,7 +312,7 @@ pub(super) fn add_cause<F: Float, R: Rank>(
     if !fits(&[rank.len(), term.len(), old.0.len(), old_term.len(), new_rank.len(), new_term.len()]) {
         return None;
     }
-    // SAFETY: `AVX2` is true only where `available` said so
+    // SAFETY: there is a proof that the processor has AVX2
     let sum = unsafe {
         match (R::bytes(rank), R::bytes(old.0), R::bytes_mut(new_rank)) {
             (Some(rank), Some(old), Some(new)) => add_cause_lanes(rank, term, (old, old_term), new, new_term),
@@ -310,14 +326,19 @@ pub(super) fn add_cause<F: Float, R: Rank>(
 
 /// [`TwoBest::add`], if the types are those of this module.
 #[inline(always)]
-pub(super) fn add_to_two_best<F: Float, R: Rank>(two: &mut TwoBest<'_, F, R>, rank: &[R], term: &[F]) -> Option<()> {
+pub(super) fn add_to_two_best<F: Float, R: Rank>(
+    _: Avx2,
+    two: &mut TwoBest<'_, F, R>,
+    rank: &[R],
+    term: &[F],
+) -> Option<()> {
     let term = F::singles(term)?;
     let (best_term, second_term) = (F::singles_mut(two.best_term)?, F::singles_mut(two.second_term)?);
     let ranks = [rank.len(), two.best_rank.len(), two.second_rank.len()];
     if !fits(&[ranks[0], ranks[1], ranks[2], term.len(), best_term.len(), second_term.len()]) {
         return None;
     }
-    // SAFETY: `AVX2` is true only where `available` said so
+    // SAFETY: there is a proof that the processor has AVX2
     unsafe {
         match (R::bytes(rank), R::bytes_mut(two.best_rank), R::bytes_mut(two.second_rank)) {
             (Some(rank), Some(best), Some(second)) => {

@@ -6,7 +6,7 @@
 use std::arch::x86_64::*;
 
 use super::lanes::{Lanes, load, load_ranks, total};
-use super::{Float, LANES, Rank, fits};
+use super::{Avx2, Float, LANES, Rank, fits};
 use crate::posterior::truncated::kernel::{Added, Base};
 
 /// A cause and a row as this module takes them.
@@ -68,6 +68,7 @@ fn scan_lanes<R: Lanes, const TWO: bool>(causes: [Cause<'_, R>; 2], rows: [Row<'
 /// [`kernel::sums_with_two`](crate::posterior::truncated::kernel::sums_with_two), if the types are those of this module.
 #[inline(always)]
 pub(crate) fn sums_with_two<F: Float, R: Rank>(
+    _: Avx2,
     causes: &[Added<'_, F, R>; 2],
     rows: &[Base<'_, F, R>; 2],
 ) -> Option<[F; 4]> {
@@ -91,7 +92,7 @@ pub(crate) fn sums_with_two<F: Float, R: Rank>(
         ($ranks:path) => {{
             let causes = [($ranks(c.rank)?, causes[0].0, causes[0].1), ($ranks(e.rank)?, causes[1].0, causes[1].1)];
             let rows = [(rows[0].0, $ranks(r.best_rank)?, rows[0].1), (rows[1].0, $ranks(s.best_rank)?, rows[1].1)];
-            // SAFETY: `AVX2` is true only where `available` said so
+            // SAFETY: there is a proof that the processor has AVX2
             unsafe {
                 if planes == 1 { scan_lanes::<_, false>(causes, rows) } else { scan_lanes::<_, true>(causes, rows) }
             }

@@ -2,9 +2,8 @@
 
 use std::arch::x86_64::*;
 
-use super::EIGHT;
-use super::fits;
 use super::lanes::{Lanes, load, load_ranks, store};
+use super::{Avx2, EIGHT, fits};
 use crate::posterior::truncated::kernel::{Float, Rank, Share};
 
 #[target_feature(enable = "avx2")]
@@ -31,6 +30,7 @@ fn give_owned_lanes<R: Lanes>(rank: &[R], best_rank: &[R], weight: f32, statisti
 /// [`crate::posterior::truncated::kernel::give_owned`], if the types are those of this module.
 #[inline(always)]
 pub(in crate::posterior::truncated) fn give_owned<F: Float, R: Rank>(
+    _: Avx2,
     rank: &[R],
     best_rank: &[R],
     weight: F,
@@ -45,7 +45,7 @@ pub(in crate::posterior::truncated) fn give_owned<F: Float, R: Rank>(
     {
         return None;
     }
-    // SAFETY: `AVX2` is true only where `available` said so
+    // SAFETY: there is a proof that the processor has AVX2
     unsafe {
         match (R::bytes(rank), R::bytes(best_rank)) {
             (Some(rank), Some(best_rank)) => give_owned_lanes(rank, best_rank, weight, statistics, sums),
@@ -90,6 +90,7 @@ fn share_out_lanes<R: Lanes, const CONSTANT: bool>(
 /// [`super::crate::posterior::truncated::kernel::share_out`], if the types are those of this module.
 #[inline(always)]
 pub(in crate::posterior::truncated) fn share_out<F: Float, R: Rank>(
+    _: Avx2,
     rank: &[R],
     parent_rank: &[R],
     share: &Share<'_, F>,
@@ -111,7 +112,7 @@ pub(in crate::posterior::truncated) fn share_out<F: Float, R: Rank>(
         return None;
     }
     let share = (own, share.extra.f64() as f32, t);
-    // SAFETY: `AVX2` is true only where `available` said so
+    // SAFETY: there is a proof that the processor has AVX2
     unsafe {
         match (R::bytes(rank), R::bytes(parent_rank), constant) {
             (Some(rank), Some(above), true) => share_out_lanes::<i8, true>(rank, above, share, sums, parent),

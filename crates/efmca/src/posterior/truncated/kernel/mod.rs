@@ -7,11 +7,15 @@
 //! processor has AVX2 and numbers are `f32`, [`super::avx2`] takes over. No fused multiply-add is used and every sum has
 //! one order, so all of them give the same bits.
 
+mod instructions;
 mod numbers;
 mod share;
+#[cfg(test)]
+mod tests;
 
 #[cfg(target_arch = "x86_64")]
 use super::avx2;
+pub(crate) use instructions::Instructions;
 pub(super) use numbers::place;
 pub(crate) use numbers::{Float, Rank};
 pub(super) use share::{Share, give_owned, share_out, share_out_present};
@@ -81,9 +85,11 @@ fn groups_mut<T>(values: &mut [T]) -> &mut [[T; LANES]] {
 
 /// $\sum_d a_d b_d$.
 #[inline(always)]
-pub(super) fn dot<const AVX2: bool, F: Float>(a: &[F], b: &[F]) -> F {
+pub(super) fn dot<F: Float>(set: Instructions, a: &[F], b: &[F]) -> F {
     #[cfg(target_arch = "x86_64")]
-    if AVX2 && let Some(sum) = avx2::dot(a, b) {
+    if let Instructions::Avx2(proof) = set
+        && let Some(sum) = avx2::dot(proof, a, b)
+    {
         return sum;
     }
     let mut sums = [F::ZERO; LANES];
@@ -97,10 +103,10 @@ pub(super) fn dot<const AVX2: bool, F: Float>(a: &[F], b: &[F]) -> F {
 
 /// Adds `factor` times `values` to `sums`.
 #[inline(always)]
-pub(super) fn add_times<const AVX2: bool, F: Float>(factor: F, values: &[F], sums: &mut [F]) {
+pub(super) fn add_times<F: Float>(set: Instructions, factor: F, values: &[F], sums: &mut [F]) {
     #[cfg(target_arch = "x86_64")]
-    if AVX2 {
-        return avx2::add_times(factor, values, sums);
+    if let Instructions::Avx2(proof) = set {
+        return avx2::add_times(proof, factor, values, sums);
     }
     add_times_twin(factor, values, sums);
 }
@@ -114,10 +120,10 @@ pub(super) fn add_times_twin<F: Float>(factor: F, values: &[F], sums: &mut [F]) 
 
 /// The log-terms of a cause: $\vec\eta_d^T\vec T_d - A_d$ for all columns; `eta` and `t` have one plane for each $l$.
 #[inline(always)]
-pub(super) fn log_terms<const AVX2: bool, F: Float>(eta: &[F], a: &[F], t: &[F], terms: &mut [F]) {
+pub(super) fn log_terms<F: Float>(set: Instructions, eta: &[F], a: &[F], t: &[F], terms: &mut [F]) {
     #[cfg(target_arch = "x86_64")]
-    if AVX2 {
-        return avx2::log_terms(eta, a, t, terms);
+    if let Instructions::Avx2(proof) = set {
+        return avx2::log_terms(proof, eta, a, t, terms);
     }
     log_terms_twin(eta, a, t, terms);
 }
@@ -155,14 +161,17 @@ pub(super) fn mask_terms<F: Float>(present: &[F], terms: &mut [F]) {
 
 /// $\sum_d$ of the log-terms after a cause is added to a state.
 #[inline(always)]
-pub(super) fn sum_with<const AVX2: bool, F: Float, R: Rank>(
+pub(super) fn sum_with<F: Float, R: Rank>(
+    set: Instructions,
     rank: &[R],
     term: &[F],
     best_rank: &[R],
     best_term: &[F],
 ) -> F {
     #[cfg(target_arch = "x86_64")]
-    if AVX2 && let Some(sum) = avx2::sum_with(rank, term, best_rank, best_term) {
+    if let Instructions::Avx2(proof) = set
+        && let Some(sum) = avx2::sum_with(proof, rank, term, best_rank, best_term)
+    {
         return sum;
     }
     let mut sums = [F::ZERO; LANES];
@@ -177,7 +186,8 @@ pub(super) fn sum_with<const AVX2: bool, F: Float, R: Rank>(
 
 /// Adds a cause to a state, and returns the sum of its log-terms then.
 #[inline(always)]
-pub(super) fn add_cause<const AVX2: bool, F: Float, R: Rank>(
+pub(super) fn add_cause<F: Float, R: Rank>(
+    set: Instructions,
     rank: &[R],
     term: &[F],
     old: (&[R], &[F]),
@@ -185,7 +195,9 @@ pub(super) fn add_cause<const AVX2: bool, F: Float, R: Rank>(
     new_term: &mut [F],
 ) -> F {
     #[cfg(target_arch = "x86_64")]
-    if AVX2 && let Some(sum) = avx2::add_cause(rank, term, old, new_rank, new_term) {
+    if let Instructions::Avx2(proof) = set
+        && let Some(sum) = avx2::add_cause(proof, rank, term, old, new_rank, new_term)
+    {
         return sum;
     }
     let mut sums = [F::ZERO; LANES];
@@ -215,9 +227,11 @@ pub(super) struct TwoBest<'a, F, R> {
 impl<F: Float, R: Rank> TwoBest<'_, F, R> {
     /// Adds a cause.
     #[inline(always)]
-    pub(super) fn add<const AVX2: bool>(&mut self, rank: &[R], term: &[F]) {
+    pub(super) fn add(&mut self, set: Instructions, rank: &[R], term: &[F]) {
         #[cfg(target_arch = "x86_64")]
-        if AVX2 && avx2::add_to_two_best(self, rank, term).is_some() {
+        if let Instructions::Avx2(proof) = set
+            && avx2::add_to_two_best(proof, self, rank, term).is_some()
+        {
             return;
         }
         let best = groups_mut(self.best_rank).iter_mut().zip(groups_mut(self.best_term));
@@ -241,9 +255,11 @@ impl<F: Float, R: Rank> TwoBest<'_, F, R> {
 
     /// $\sum_d$ of the log-terms after a cause of the state is dropped.
     #[inline(always)]
-    pub(super) fn sum_without<const AVX2: bool>(&self, rank: &[R]) -> F {
+    pub(super) fn sum_without(&self, set: Instructions, rank: &[R]) -> F {
         #[cfg(target_arch = "x86_64")]
-        if AVX2 && let Some(sum) = avx2::sum_without(rank, self.best_rank, self.best_term, self.second_term) {
+        if let Instructions::Avx2(proof) = set
+            && let Some(sum) = avx2::sum_without(proof, rank, self.best_rank, self.best_term, self.second_term)
+        {
             return sum;
         }
         let mut sums = [F::ZERO; LANES];
@@ -259,7 +275,8 @@ impl<F: Float, R: Rank> TwoBest<'_, F, R> {
 
 /// $\sum_d$ of the log-terms after a cause is added to a state, for a cause whose log-terms are not needed again.
 #[inline(always)]
-pub(super) fn sum_with_new<const AVX2: bool, F: Float, R: Rank>(
+pub(super) fn sum_with_new<F: Float, R: Rank>(
+    set: Instructions,
     cause: (&[R], &[F], &[F]),
     t: &[F],
     best_rank: &[R],
@@ -267,12 +284,14 @@ pub(super) fn sum_with_new<const AVX2: bool, F: Float, R: Rank>(
     terms: &mut [F],
 ) -> F {
     #[cfg(target_arch = "x86_64")]
-    if AVX2 && let Some(sum) = avx2::sum_with_new(cause, t, best_rank, best_term) {
+    if let Instructions::Avx2(proof) = set
+        && let Some(sum) = avx2::sum_with_new(proof, cause, t, best_rank, best_term)
+    {
         return sum;
     }
     let (rank, eta, a) = cause;
-    log_terms::<AVX2, F>(eta, a, t, terms);
-    sum_with::<AVX2, F, R>(rank, terms, best_rank, best_term)
+    log_terms(set, eta, a, t, terms);
+    sum_with(set, rank, terms, best_rank, best_term)
 }
 
 /// A cause that is added to states.
@@ -291,28 +310,31 @@ pub(super) struct Base<'a, F, R> {
 
 /// [`sum_with_new`] for two causes in two rows: for the first row with each cause, then for the second.
 #[inline(always)]
-pub(super) fn sums_with_two<const AVX2: bool, F: Float, R: Rank>(
+pub(super) fn sums_with_two<F: Float, R: Rank>(
+    set: Instructions,
     causes: &[Added<'_, F, R>; 2],
     rows: &[Base<'_, F, R>; 2],
     scratch: &mut [F],
 ) -> [F; 4] {
     #[cfg(target_arch = "x86_64")]
-    if AVX2 && let Some(sums) = avx2::sums_with_two(causes, rows) {
+    if let Instructions::Avx2(proof) = set
+        && let Some(sums) = avx2::sums_with_two(proof, causes, rows)
+    {
         return sums;
     }
     std::array::from_fn(|pair| {
         let (row, cause) = (&rows[pair / 2], &causes[pair % 2]);
         let cause = (cause.rank, cause.eta, cause.a);
-        sum_with_new::<AVX2, F, R>(cause, row.t, row.best_rank, row.best_term, scratch)
+        sum_with_new(set, cause, row.t, row.best_rank, row.best_term, scratch)
     })
 }
 
 /// Raises the ranks of a state to those of a cause that is added.
 #[inline(always)]
-pub(super) fn raise_ranks<const AVX2: bool, R: Rank>(rank: &[R], old: &[R], new: &mut [R]) {
+pub(super) fn raise_ranks<R: Rank>(set: Instructions, rank: &[R], old: &[R], new: &mut [R]) {
     #[cfg(target_arch = "x86_64")]
-    if AVX2 {
-        return avx2::raise_ranks(rank, old, new);
+    if let Instructions::Avx2(proof) = set {
+        return avx2::raise_ranks(proof, rank, old, new);
     }
     raise_ranks_twin(rank, old, new);
 }

@@ -1,6 +1,6 @@
 //! The way back: what states own goes to the causes that own it.
 
-use super::{Float, LANES, Rank, add, blend, groups, groups_mut, mask_terms, masks};
+use super::{Float, Instructions, LANES, Rank, add, blend, groups, groups_mut, mask_terms, masks};
 
 /// The part of each column that a state owns.
 pub(in crate::posterior::truncated) struct Share<'a, F> {
@@ -15,7 +15,8 @@ pub(in crate::posterior::truncated) struct Share<'a, F> {
 /// Gives what a state owns to the cause that it has more than its parent where that cause wins, and to the parent
 /// elsewhere. The cause has $1 + L$ planes of sums: what it was given, and that times the statistics.
 #[inline(always)]
-pub(in crate::posterior::truncated) fn share_out<const AVX2: bool, F: Float, R: Rank>(
+pub(in crate::posterior::truncated) fn share_out<F: Float, R: Rank>(
+    set: Instructions,
     rank: &[R],
     parent_rank: &[R],
     share: &Share<'_, F>,
@@ -23,7 +24,9 @@ pub(in crate::posterior::truncated) fn share_out<const AVX2: bool, F: Float, R: 
     parent: &mut [F],
 ) {
     #[cfg(target_arch = "x86_64")]
-    if AVX2 && super::avx2::share_out(rank, parent_rank, share, sums, parent).is_some() {
+    if let Instructions::Avx2(proof) = set
+        && super::avx2::share_out(proof, rank, parent_rank, share, sums, parent).is_some()
+    {
         return;
     }
     share_out_where(rank, parent_rank, share, None, sums, parent);
@@ -82,7 +85,8 @@ fn share_out_where<F: Float, R: Rank>(
 /// Gives `weight`, and the statistics that go with it, to a cause in all columns that it owns, which are those where its
 /// rank is the best. The cause has $1 + L$ planes of sums.
 #[inline(always)]
-pub(in crate::posterior::truncated) fn give_owned<const AVX2: bool, F: Float, R: Rank>(
+pub(in crate::posterior::truncated) fn give_owned<F: Float, R: Rank>(
+    set: Instructions,
     rank: &[R],
     best_rank: &[R],
     weight: F,
@@ -90,7 +94,9 @@ pub(in crate::posterior::truncated) fn give_owned<const AVX2: bool, F: Float, R:
     sums: &mut [F],
 ) {
     #[cfg(target_arch = "x86_64")]
-    if AVX2 && super::avx2::give_owned(rank, best_rank, weight, statistics, sums).is_some() {
+    if let Instructions::Avx2(proof) = set
+        && super::avx2::give_owned(proof, rank, best_rank, weight, statistics, sums).is_some()
+    {
         return;
     }
     let (zeros, width) = ([F::ZERO; LANES], rank.len());

@@ -41,7 +41,7 @@ impl Constants {
         let mut terms = vec![0.0; (h + 1) * width];
         for (cause, terms) in terms.chunks_exact_mut(width).enumerate() {
             let (eta, a) = layout.parameters(cause);
-            log_terms::<false, f64>(eta, a, &zero.t, terms);
+            log_terms(layout.set, eta, a, &zero.t, terms);
         }
         let mut ranks = vec![0.0; (h + 1) * width];
         for column in 0..layout.d {

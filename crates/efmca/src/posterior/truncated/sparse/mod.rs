@@ -78,7 +78,7 @@ impl Truncated<'_> {
         beta: f64,
     ) -> Result<(Moments, Effort)> {
         let frame = Frame::identity(data.columns());
-        let layout: Layout<f64, R> = Layout::new(data.columns(), tables, &frame);
+        let layout: Layout<f64, R> = Layout::new(data.columns(), tables, &frame, self.truncation.instructions());
         let constants = Constants::new(&layout, data.zero());
         let pi = model.pi().to_vec();
         let task = Task {
@@ -151,9 +151,9 @@ fn chunk_of_rows<R: Rank>(
             work.q.copy_from_slice(&kept.q[index * task.s..][..task.s]);
         } else {
             let mut random = task.random(n, entries.differences, 0);
-            work.rescore::<false>(&row_task, None, &mut found.sums);
+            work.rescore(&row_task, None, &mut found.sums);
             let neighbours = neighbours(task, kept.sets, index);
-            work.evolve::<false>(&row_task, &mut random, neighbours, &mut found.sums);
+            work.evolve(&row_task, &mut random, neighbours, &mut found.sums);
             work.best_first(&row_task);
             let Some(bound) = work.posterior(&row_task) else { return Err(Error::ImpossibleRow { row: n }) };
             let common = common_of_zeros + layout.common(&work.row);
@@ -165,7 +165,7 @@ fn chunk_of_rows<R: Rank>(
                 kept.q[index * task.s..][..task.s].copy_from_slice(&work.q);
             }
         }
-        work.distribute::<false>(&row_task, weight, &mut [], &mut found.sums);
+        work.distribute(&row_task, weight, &mut [], &mut found.sums);
         for (state, q) in work.counting.chunks_exact(task.words).zip(&work.counting_q) {
             match found.states.get_mut(state) {
                 Some(sum) => *sum += q,
@@ -247,7 +247,7 @@ fn give_zeros<R: Rank>(task: &Task<'_, f64, R>, zero: &Row<f64>, states: HashMap
             for (state, q) in states {
                 cancel::check();
                 statistics.iter_mut().zip(&zero.t).for_each(|(to, t)| *to = q * t);
-                passes.give::<false>(task.layout, state, *q, &statistics);
+                passes.give(task.layout, state, *q, &statistics);
                 passes.flush(task.layout, &mut sums, false);
             }
             passes.flush(task.layout, &mut sums, true);

@@ -22,7 +22,6 @@ pub(crate) fn give<F: Float, R: Rank>(
     sets: &[u64],
     given: &[Given<F>],
     sums: &mut Sums,
-    fast: bool,
 ) {
     // parts of about as many rows each
     let share = stars.order.len().div_ceil(PARTS).max(1);
@@ -30,10 +29,7 @@ pub(crate) fn give<F: Float, R: Rank>(
     let parts: Vec<Range<usize>> = (0..PARTS).map(|part| at(part)..at(part + 1)).collect();
     let give = |part: &Range<usize>| {
         let mut giver = Giver::new(Source { task, all: stars, sets, given });
-        match fast {
-            true => giver.give::<true>(part.clone()),
-            false => giver.give::<false>(part.clone()),
-        }
+        giver.give(part.clone());
         giver.sums
     };
     if let Some(found) = in_order(&parts, &give) {
@@ -114,7 +110,7 @@ impl<'a, F: Float, R: Rank> Giver<'a, F, R> {
         Giver { source, sums: Sums::zeros(layout), passes: Passes::new(layout), statistics }
     }
 
-    fn give<const AVX2: bool>(&mut self, stars: Range<usize>) {
+    fn give(&mut self, stars: Range<usize>) {
         let Source { task, all, .. } = self.source;
         let mut batch = Batch::new(task);
         let mut q = Array2::zeros((TOGETHER, all.h + 1));
@@ -144,7 +140,7 @@ impl<'a, F: Float, R: Rank> Giver<'a, F, R> {
                 general_mat_mul(F::ONE, &q.t(), &t, F::ONE, &mut statistics);
                 let source = self.source;
                 for run in runs(&mut shared, |shared| source.state_of(rows, shared)) {
-                    self.give_run::<AVX2>(rows, run, |row| t.row(row).to_slice().unwrap_or(&[]));
+                    self.give_run(rows, run, |row| t.row(row).to_slice().unwrap_or(&[]));
                 }
             }
             for (flip, (weight, statistics)) in weights.iter().zip(statistics.outer_iter()).enumerate() {
@@ -153,7 +149,7 @@ impl<'a, F: Float, R: Rank> Giver<'a, F, R> {
                     if flip < all.h {
                         bits::flip(&mut flipped, flip);
                     }
-                    self.passes.give::<AVX2>(task.layout, &flipped, *weight, statistics.to_slice().unwrap_or(&[]));
+                    self.passes.give(task.layout, &flipped, *weight, statistics.to_slice().unwrap_or(&[]));
                     self.passes.flush(task.layout, &mut self.sums, false);
                 }
             }
@@ -162,7 +158,7 @@ impl<'a, F: Float, R: Rank> Giver<'a, F, R> {
     }
 
     /// The same state in several rows.
-    fn give_run<'t, const AVX2: bool>(&mut self, rows: &[u32], run: &[Shared], t: impl Fn(usize) -> &'t [F])
+    fn give_run<'t>(&mut self, rows: &[u32], run: &[Shared], t: impl Fn(usize) -> &'t [F])
     where
         F: 't,
     {
@@ -172,9 +168,9 @@ impl<'a, F: Float, R: Rank> Giver<'a, F, R> {
         let mut weight = 0.0;
         for (row, (_, q)) in run.iter().map(|shared| source.entry(rows, *shared)) {
             weight += q.f64();
-            kernel::add_times::<AVX2, F>(q, t(row), &mut self.statistics);
+            kernel::add_times(layout.set, q, t(row), &mut self.statistics);
         }
-        self.passes.give::<AVX2>(layout, state, weight, &self.statistics);
+        self.passes.give(layout, state, weight, &self.statistics);
         self.passes.flush(layout, &mut self.sums, false);
     }
 }

@@ -69,7 +69,7 @@ impl<F: Float> Stars<F> {
     }
 
     /// Finds the rows of a block that share their first states, and scores their states and the flips of the first ones.
-    pub(super) fn new<R: Rank>(task: &Task<'_, F, R>, rows: Range<usize>, sets: &[u64], fast: bool) -> Stars<F> {
+    pub(super) fn new<R: Rank>(task: &Task<'_, F, R>, rows: Range<usize>, sets: &[u64]) -> Stars<F> {
         let mut all = Stars { h: task.layout.h, s: task.s, ..Stars::none(rows.start) };
         let size = task.s * task.words;
         let first = |row: u32| &sets[row as usize * size..][..task.words];
@@ -90,7 +90,7 @@ impl<F: Float> Stars<F> {
         }
         let mut flips = vec![F::ZERO; all.order.len() * (all.h + 1)];
         let mut others = vec![F::ZERO; all.order.len() * all.s];
-        scan::scan(task, &all, sets, 0..all.stars.len(), Scores { flips: &mut flips, others: &mut others }, fast);
+        scan::scan(task, &all, sets, 0..all.stars.len(), Scores { flips: &mut flips, others: &mut others });
         all.scores = Scores { flips, others };
         all
     }

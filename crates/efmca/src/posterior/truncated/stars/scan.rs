@@ -18,24 +18,21 @@ pub(super) fn scan<F: Float, R: Rank>(
     sets: &[u64],
     stars: Range<usize>,
     scores: Scores<&mut [F]>,
-    fast: bool,
 ) {
     let rows = |stars: &Range<usize>| all.stars[stars.clone()].iter().map(|(_, rows)| rows.len()).sum::<usize>();
     if stars.len() > 1 && rows(&stars) > TOGETHER {
         let middle = stars.start + stars.len() / 2;
         let (left, right) = scores.split(all, rows(&(stars.start..middle)));
         rayon::join(
-            || scan(task, all, sets, stars.start..middle, left, fast),
-            || scan(task, all, sets, middle..stars.end, right, fast),
+            || scan(task, all, sets, stars.start..middle, left),
+            || scan(task, all, sets, middle..stars.end, right),
         );
-    } else if fast {
-        scan_some::<true, F, R>(task, all, sets, stars, scores);
     } else {
-        scan_some::<false, F, R>(task, all, sets, stars, scores);
+        scan_some(task, all, sets, stars, scores);
     }
 }
 
-fn scan_some<const AVX2: bool, F: Float, R: Rank>(
+fn scan_some<F: Float, R: Rank>(
     task: &Task<'_, F, R>,
     all: &Stars<F>,
     sets: &[u64],
@@ -46,7 +43,7 @@ fn scan_some<const AVX2: bool, F: Float, R: Rank>(
     let mut batch = Batch::new(task);
     let mut shared: Vec<Shared> = Vec::new();
     for (state, rows) in &all.stars[stars] {
-        winners.star::<AVX2>(task.layout, state);
+        winners.star(task.layout, state);
         for rows in all.order[rows.clone()].chunks(TOGETHER) {
             let mine;
             (mine, scores) = scores.split(all, rows.len());
@@ -73,9 +70,9 @@ fn scan_some<const AVX2: bool, F: Float, R: Rank>(
             };
             for run in runs(&mut shared, state) {
                 let other = state(run[0]);
-                let (eta, a) = winners.state::<AVX2>(task.layout, other, None);
+                let (eta, a) = winners.state(task.layout, other, None);
                 for (row, place) in run.iter().map(|shared| at(*shared)) {
-                    let sum = statistics.row(row).as_slice().map_or(F::ZERO, |t| kernel::dot::<AVX2, F>(eta, t));
+                    let sum = statistics.row(row).as_slice().map_or(F::ZERO, |t| kernel::dot(task.layout.set, eta, t));
                     mine.others[row * task.s + place] = sum - a;
                 }
             }

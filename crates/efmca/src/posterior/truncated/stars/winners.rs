@@ -29,12 +29,7 @@ impl<F: Float, R: Rank> Winners<F, R> {
     }
 
     /// Puts together the winners of `state`, leaving out cause `without`: $\vec\eta$, and the sum of $A$.
-    pub(super) fn state<const AVX2: bool>(
-        &mut self,
-        layout: &Layout<F, R>,
-        state: &[u64],
-        without: Option<usize>,
-    ) -> (&[F], F) {
+    pub(super) fn state(&mut self, layout: &Layout<F, R>, state: &[u64], without: Option<usize>) -> (&[F], F) {
         let width = layout.width;
         let mut any = false;
         bits::each(state, |cause| {
@@ -49,7 +44,7 @@ impl<F: Float, R: Rank> Winners<F, R> {
             };
             let planes = layout.all_parameters(cause).chunks_exact(width);
             for ((plane, old), new) in planes.zip(old.chunks_exact(width)).zip(new.chunks_exact_mut(width)) {
-                kernel::add_cause::<AVX2, F, R>(layout.ranks(cause), plane, (ranks, old), new_ranks, new);
+                kernel::add_cause(layout.set, layout.ranks(cause), plane, (ranks, old), new_ranks, new);
             }
             self.ranks.swap(0, 1);
             self.parameters.swap(0, 1);
@@ -64,10 +59,10 @@ impl<F: Float, R: Rank> Winners<F, R> {
     }
 
     /// Puts together the winners of `state` and of all its flips.
-    pub(super) fn star<const AVX2: bool>(&mut self, layout: &Layout<F, R>, state: &[u64]) {
+    pub(super) fn star(&mut self, layout: &Layout<F, R>, state: &[u64]) {
         let width = layout.width;
         let keep = |winners: &mut Winners<F, R>, index: usize, without: Option<usize>| {
-            winners.a[index] = winners.state::<AVX2>(layout, state, without).1;
+            winners.a[index] = winners.state(layout, state, without).1;
             winners.eta.row_mut(index).iter_mut().zip(&winners.parameters[0]).for_each(|(to, from)| *to = *from);
         };
         bits::each(state, |cause| keep(self, cause, Some(cause)));
@@ -79,9 +74,9 @@ impl<F: Float, R: Rank> Winners<F, R> {
             let (rank, (eta, a)) = (layout.ranks(cause), layout.parameters(cause));
             let planes = eta.chunks_exact(width).zip(best.chunks_exact(width)).zip(row.chunks_exact_mut(width));
             for ((plane, old), new) in planes {
-                kernel::add_cause::<AVX2, F, R>(rank, plane, (ranks, old), scratch, new);
+                kernel::add_cause(layout.set, rank, plane, (ranks, old), scratch, new);
             }
-            self.a[cause] = kernel::sum_with::<AVX2, F, R>(rank, a, ranks, &best[layout.l * width..]);
+            self.a[cause] = kernel::sum_with(layout.set, rank, a, ranks, &best[layout.l * width..]);
         }
     }
 }
