@@ -1,24 +1,13 @@
 //! The noise experiments, small: they run, they name what made the data, and they write what they say.
 
+mod common;
+
 use std::path::Path;
-use std::process::{Command, Output};
 
 use efmca_io::image_file::{SampleType, WriteOptions, write};
 use ndarray::Array4;
-use serde_json::Value;
 
-fn run(folder: &Path, arguments: &[&str]) -> Output {
-    let mut program = Command::new(env!("CARGO_BIN_EXE_experiments"));
-    program.args(arguments).args(["--out", "results"]).current_dir(folder).output().unwrap()
-}
-
-/// The table and the numbers that an experiment wrote.
-fn results(folder: &Path, name: &str, arguments: &[&str]) -> (String, Value) {
-    let output = run(folder, &[&[name], arguments].concat());
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let read = |ending: &str| std::fs::read_to_string(folder.join(format!("results/{name}.{ending}"))).unwrap();
-    (read("md"), serde_json::from_str(&read("json")).unwrap())
-}
+use common::{results, run};
 
 #[test]
 fn families_of_drawn_data_are_named() {

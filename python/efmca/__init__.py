@@ -50,6 +50,7 @@ _PLACES = {
     "ColumnFamilies": "_results",
     "CauseChoice": "_results",
     "Features": "_results",
+    "TableReport": "_report",
     "Progress": "_core",
     "Stopped": "_core",
     "__version__": "_core",
@@ -99,6 +100,7 @@ if TYPE_CHECKING:
     from efmca._plots import plot_components as plot_components
     from efmca._plots import plot_encoding as plot_encoding
     from efmca._plots import plot_table as plot_table
+    from efmca._report import TableReport as TableReport
     from efmca._results import CauseChoice as CauseChoice
     from efmca._results import ColumnFamilies as ColumnFamilies
     from efmca._results import Denoised as Denoised

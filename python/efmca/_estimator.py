@@ -6,24 +6,30 @@ import os
 import warnings
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from efmca import _core
 from efmca._base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, NotFittedError, TransformerMixin
-from efmca._frames import Columns, frame_names, like, read_table
+from efmca._frames import Columns, SparseTable, frame_names, like, read_table
 from efmca._settings import (
     families_of_columns,
     has_package,
+    held_model,
     is_whole,
     row_weights,
+    signs_of_causes,
     steps_of_columns,
     unique_names,
     values_of_labels,
+    views_of_columns,
 )
 from efmca._work import Callback, seed_of, working
+
+if TYPE_CHECKING:
+    from efmca._report import TableReport
 
 Array = NDArray[np.float64]
 FamilyLike = str | _core.OwnFamily
@@ -49,6 +55,16 @@ class EFMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     step : float, "continuous", dict, optional
         How finely values were written down: a number, a list of codes or ``"continuous"``, for all columns or in a dict from
         names or numbers of columns. Without it the step of each column is found. A rounded value stands for its interval.
+    signs : list of dict or array, optional
+        What is known of the causes: for each cause a dict from names or numbers of columns to ``"+"`` (the cause raises the
+        column), ``"0"`` (it has nothing to do with it) or ``"-"`` (it lowers it below zero, with ``"max-magnitude"`` only); or an
+        array of causes and columns with 1, 0, -1, and NaN where nothing is known.
+    hold : EFMCA or path, optional
+        A model of the same columns, fitted or in a file, whose causes stay as they are, with their families; further ones are
+        learned beside them. `family` is not used then.
+    views : dict of str to list, optional
+        Groups of columns that count alike, by their names or numbers, so that a view of 300 columns does not drown one of 10.
+        Columns in none are one view. `lower_bound_` is then that of the weighted likelihood; `score` is not weighted.
     superposition : {"max", "max-magnitude"}, default="max"
         Which of the active causes sets a value: the one with the largest mean, or with the largest magnitude.
     inference : {"auto", "exact", "truncated"}, default="auto"
@@ -96,14 +112,20 @@ class EFMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         How finely the values of each column were taken to be written down: a step, codes, or ``"continuous"``.
     categories_ : dict
         The labels of columns of labels, in the order of their codes.
+    views_ : list of dict or None
+        The views with their ``name``, ``columns`` and ``weight``: how much each of their columns counts.
+    duplicates_ : list of tuple
+        Pairs of causes that do the same in every column, so that fewer may do.
+    verdicts_ : dict
+        For each column whose family was found, whether that family fits at all: ``fits``, ``p_value`` and a ``sentence``.
     lower_bound_ : float
-        The log-likelihood of the training data, or a lower bound of it.
+        The log-likelihood of the training data, or a lower bound of it; with `views` that of the weighted likelihood.
     lower_bounds_ : ndarray of shape (n_iter_,)
         The same before each iteration.
     is_exact_ : bool
         Whether it is the log-likelihood itself.
-    bic_ : float
-        The Bayesian information criterion; smaller is better.
+    bic_ : float or None
+        The Bayesian information criterion; smaller is better. None with `views`.
     n_iter_ : int
         EM iterations.
     converged_ : bool
@@ -143,6 +165,9 @@ class EFMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         family: Families = "gaussian",
         *,
         step: Any = None,
+        signs: Any = None,
+        hold: Any = None,
+        views: Mapping[str, Sequence[Any]] | None = None,
         superposition: str = "max",
         inference: Literal["auto", "exact", "truncated"] = "auto",
         n_states: int | None = None,
@@ -159,6 +184,9 @@ class EFMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.n_components = n_components
         self.family = family
         self.step = step
+        self.signs = signs
+        self.hold = hold
+        self.views = views
         self.superposition = superposition
         self.inference = inference
         self.n_states = n_states
@@ -202,6 +230,7 @@ class EFMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         settings["families"], settings["labels"] = families_of_columns(self.family, columns)
         settings["steps"] = steps_of_columns(self.step, columns)
         settings["start"] = self._start(array.shape[1])
+        self._set_known(settings, columns)
         with working(self.n_jobs, self.callback, self.verbose, columns.names) as work:
             model, about = _core.fit(array, row_weights(sample_weight, array), settings, work)
         self._columns = columns
@@ -213,6 +242,17 @@ class EFMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self._set_model(model.with_columns(unique_names(columns.names), columns.texts))
         self._set_history(about)
         return self
+
+    def _set_known(self, settings: dict[str, Any], columns: Columns) -> None:
+        """Add what is known of the causes and of groups of columns."""
+        settings["signs"] = signs_of_causes(self.signs, columns)
+        settings["views"] = views_of_columns(self.views, columns)
+        settings["hold"] = held_model(self.hold, columns)
+        if settings["hold"] is not None:
+            if settings["signs"]:
+                raise ValueError("signs and hold are two ways to say what is known; give one of them")
+            # the families are those of the model
+            settings["families"], settings["labels"] = [None] * columns.count, []
 
     def _settings(self) -> dict[str, Any]:
         """The parameters for the compiled part, which checks them."""
@@ -262,9 +302,16 @@ class EFMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.pi_ = model.pi
         self.components_ = model.means()
         self.families_ = model.families
+        self.steps_ = model.steps
         self.parameters_ = model.parameters()
         self.background_ = model.means_of(np.zeros((1, model.n_components)), _QUIET)[0]
         names: list[Any] = list(self._columns.names or range(self._columns.count))
+        self.views_ = None
+        if model.views is not None:
+            self.views_ = [
+                {"name": name, "columns": [names[d] for d in of_view], "weight": weight}
+                for name, of_view, weight in model.views
+            ]
         self.categories_ = {names[d]: self._columns.categories[d] for d, _ in self._columns.labels}
 
     def _set_history(self, about: dict[str, Any]) -> None:
@@ -274,12 +321,15 @@ class EFMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.lower_bound_ = about["bound"]
         self.lower_bounds_ = np.array(about["bounds"])
         self.is_exact_ = about["exact"]
-        self.bic_ = about["bic"]
-        self.steps_ = about["steps"]
+        self.bic_ = None if self.model_.views else about["bic"]
+        self.duplicates_ = [tuple(pair) for pair in about["duplicates"]]
         self.n_iter_ = about["n_iter"]
         self.converged_ = about["converged"]
         self.choice_ = None if about["choice"] is None else CauseChoice(about["choice"], self.families_)
         names: list[Any] = list(self._columns.names or range(self._columns.count))
+        self.verdicts_ = {
+            name: found for name, found in zip(names, about["verdicts"], strict=True) if found is not None
+        }
         self.rankings_ = {name: rows for name, rows in zip(names, about["rankings"], strict=True) if rows is not None}
 
     # ---------------------------------------------------------------------------------------------------- applying
@@ -322,19 +372,73 @@ class EFMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         with self._working() as work:
             return self.model_.posterior_means(array, self.inference, self._states(), work)
 
-    def impute(self, X: Any) -> Any:
-        """Return `X` with its missing values filled in.
+    def impute(
+        self, X: Any, value: Literal["mean", "median", "mode"] = "mean", as_written: bool = False
+    ) -> Any:
+        """Return `X` with its missing values filled in, as ``efmca impute --model`` does. A DataFrame stays one.
 
-        Numbers become their mean given the other values of the row, labels the most probable one. A DataFrame stays one.
+        Parameters
+        ----------
+        X : array, DataFrame or list of shape (n_samples, n_features)
+            Rows, NaN where a value is missing.
+        value : {"mean", "median", "mode"}, default="mean"
+            What missing numbers become, given the other values of the row. Labels, and the codes of families of a few codes
+            (yes or no, one of many), become the most probable one.
+        as_written : bool, default=False
+            Whether numbers get as many decimals as their column has.
+
+        Returns
+        -------
+        array or DataFrame
+            The table without gaps. `Imputer` says how far off the values are, and is better at numbers that follow each other
+            closely.
         """
         self._check_fitted()
-        array = self._read(X)
+        array = self._whole(X)
+        labels = [d for d, _ in self._columns.labels]
         with self._working() as work:
-            labels = [d for d, _ in self._columns.labels]
-            filled = self.model_.filled(array, labels, self.inference, self._states(), work)
+            imputer = _core.model_imputer(self.model_, array, labels, str(value), bool(as_written), work)
+            filled, _, _ = imputer.fill(array, 0, work)
         _, columns = read_table(X, self._columns)
         columns.categories = list(self._columns.categories)
         return like(filled, columns, getattr(X, "index", None))
+
+    def report(self, X: Any, by: Any = None, title: str = "Causes of a table", random_state: Any = None) -> TableReport:
+        """Look at a table with the eyes of the model, as ``efmca report`` does.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, DataFrame or list of shape (n_samples, n_features)
+            The table that was learned, or rows of the same kind.
+        by : str or array of shape (n_samples,), optional
+            Groups of rows in which causes are compared: a label for each row, or the name of a further column of `X`, which is
+            a DataFrame then.
+        title : str
+            The title of the page.
+        random_state : int, numpy generator or None, default=None
+            The seed of the cells that are held out; without one that of the estimator.
+
+        Returns
+        -------
+        TableReport
+            The numbers as a dict (``numbers``) and the page (``html``, ``save``); notebooks show it.
+        """
+        from efmca._report import TableReport, groups_of
+
+        self._check_fitted()
+        X, groups = groups_of(X, by)
+        array = self._whole(X)
+        if groups is not None and len(groups[2]) != array.shape[0]:
+            raise ValueError(f"by has {len(groups[2])} entries, and X has {array.shape[0]} rows")
+        seed = seed_of(self.random_state if random_state is None else random_state)
+        with self._working() as work:
+            html, numbers = _core.report(self.model_, array, str(title), groups, seed, work)
+        return TableReport(html, numbers)
+
+    def _whole(self, X: Any) -> Array:
+        """The rows as an array of doubles."""
+        array = self._read(X)
+        return np.ascontiguousarray(array.toarray() if isinstance(array, SparseTable) else array, dtype=np.float64)
 
     def inverse_transform(self, X: Any) -> Array:
         """Return the mean of every column, given how likely each cause is to be active.
@@ -355,7 +459,9 @@ class EFMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         with self._working() as work:
             return self.model_.means_of(np.ascontiguousarray(active, dtype=np.float64), work)
 
-    def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Any, NDArray[np.int64]]:
+    def sample(
+        self, n_samples: int = 1, random_state: Any = None, rounded: bool = True
+    ) -> tuple[Any, NDArray[np.int64]]:
         """Draw rows from the model.
 
         Parameters
@@ -364,6 +470,8 @@ class EFMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             The number of rows.
         random_state : int, numpy generator or None, default=None
             The seed; without one that of the estimator.
+        rounded : bool, default=True
+            Whether values are rounded to the steps of the table that was learned (`steps_`).
 
         Returns
         -------
@@ -377,7 +485,7 @@ class EFMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             raise ValueError(f"n_samples = {n_samples!r}: give a whole number of 1 or more")
         seed = seed_of(self.random_state if random_state is None else random_state)
         with self._working() as work:
-            drawn, states = self.model_.sample(int(n_samples), seed, work)
+            drawn, states = self.model_.sample(int(n_samples), seed, bool(rounded), work)
         return like(drawn, self._columns), states.astype(np.int64)
 
     # ------------------------------------------------------------------------------------------------------- files

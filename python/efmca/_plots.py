@@ -332,7 +332,7 @@ def _colours(model: Any, order: list[int]) -> Array:
         # drawing from them takes minutes: the largest difference of a column counts as two deviations
         scatter = np.abs(means - means[-1]).max(axis=0) / 2
     else:
-        scatter = np.nanstd(model.model_.sample(_DRAWN, 0, _QUIET)[0], axis=0)
+        scatter = np.nanstd(model.model_.sample(_DRAWN, 0, False, _QUIET)[0], axis=0)
     colours = np.asarray((means - means[-1]) / np.where(scatter > 0, scatter, 1))
     for d, labels in enumerate(model._columns.categories):
         if labels is not None and len(labels) > 2:

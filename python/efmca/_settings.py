@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -92,6 +93,71 @@ def _step_text(step: Any) -> str:
     if isinstance(step, (bool, np.bool_)) or not isinstance(step, (int, float, np.integer, np.floating)):
         raise TypeError(f'step = {step!r}: give a number, a list of codes or "continuous"')
     return repr(float(step))
+
+
+def signs_of_causes(signs: Any, columns: Columns) -> list[tuple[int, int, int]]:
+    """What is known of causes: cause, column, and 1, -1 or 0."""
+    if signs is None:
+        return []
+    if isinstance(signs, np.ndarray):
+        if signs.ndim != 2 or signs.shape[1] != columns.count:
+            raise ValueError(f"signs has the shape {signs.shape}; give a row for each cause and {columns.count} columns")
+        return [(h, d, _sign(signs[h, d])) for h, d in np.ndindex(signs.shape) if not _unknown(signs[h, d])]
+    if isinstance(signs, (str, bytes, Mapping)) or not isinstance(signs, Sequence):
+        raise TypeError("signs must be a list with a dict for each cause, or an array of causes and columns")
+    found: list[tuple[int, int, int]] = []
+    for h, of_cause in enumerate(signs):
+        if not isinstance(of_cause, Mapping):
+            raise TypeError(f"signs[{h}] = {of_cause!r}: give a dict from columns to \"+\", \"-\" or \"0\"")
+        found += [(h, place_of(key, columns, "signs"), _sign(one)) for key, one in of_cause.items()]
+    return found
+
+
+def _unknown(sign: Any) -> bool:
+    return sign is None or sign == "" or (isinstance(sign, (float, np.floating)) and bool(np.isnan(sign)))
+
+
+def _sign(sign: Any) -> int:
+    known = {"+": 1, "-": -1, "0": 0}.get(sign) if isinstance(sign, str) else None
+    if known is None and not isinstance(sign, (str, bool, np.bool_)) and sign in (1, -1, 0):
+        known = int(sign)
+    if known is None:
+        raise ValueError(f'signs has {sign!r}: give "+", "-" or "0", and leave out what is not known')
+    return known
+
+
+def views_of_columns(views: Any, columns: Columns) -> list[tuple[str, list[int]]]:
+    """Groups of columns by their names."""
+    if views is None:
+        return []
+    if not isinstance(views, Mapping):
+        raise TypeError(f"views must be a dict from names to lists of columns, not {type(views).__name__}")
+    found: list[tuple[str, list[int]]] = []
+    for name, of_view in views.items():
+        if isinstance(of_view, (str, bytes)) or not isinstance(of_view, (Sequence, np.ndarray)):
+            raise TypeError(f"views[{name!r}] = {of_view!r}: give a list of columns")
+        found.append((str(name), [place_of(key, columns, "views") for key in of_view]))
+    return found
+
+
+def held_model(hold: Any, columns: Columns) -> _core.Model | None:
+    """The model whose causes are held: that of an estimator, or of a file."""
+    if hold is None:
+        return None
+    model: Any = getattr(hold, "model_", None)
+    if model is None:
+        if not isinstance(hold, (str, os.PathLike)):
+            raise TypeError("hold must be a fitted EFMCA, or the path of a model file")
+        model = _core.load_model(os.fspath(hold), [])
+    if model.n_features != columns.count:
+        raise ValueError(f"hold has {model.n_features} columns, and X has {columns.count}")
+    if columns.names is not None and model.names and list(model.names) != columns.names:
+        raise ValueError(
+            f"hold has the columns {', '.join(model.names[:8])}, and X has {', '.join(columns.names[:8])}; give a model of "
+            "the same columns in the same order"
+        )
+    found: _core.Model = model
+    return found
 
 
 def place_of(key: Any, columns: Columns, what: str = "family") -> int:

@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use efmca::tasks::noise::Source;
+use efmca::tasks::table::{every_row, search_step};
 use efmca_io::FileKind;
 use efmca_io::image_file::{Axes, ImageFile, ReadOptions, read};
 use efmca_io::sound::read_wav;
-use efmca_io::table_file::{Table, read_table};
+use efmca_io::table_file::{Table, TableOptions, read_table};
 use ndarray::{Array4, Axis, s};
 
 use crate::args::common::{TableArgs, mark_missing, patch_size};
@@ -183,13 +184,24 @@ fn sound(args: &InputArgs) -> Result<(Content, Vec<String>), Failure> {
 }
 
 fn table(args: &InputArgs, is_text: bool) -> Result<(Content, Vec<String>), Failure> {
-    let mut table = read_table(&args.input, &args.table.options()).map_err(Failure::input)?;
+    let options = TableOptions { keep_rows: true, ..args.table.options() };
+    let mut table = read_table(&args.input, &options).map_err(Failure::input)?;
     let mut remarks: Vec<String> = table.remarks.iter().map(ToString::to_string).collect();
-    let rows = table.values.nrows();
-    let step = Source::row_step(rows, args.most.unwrap_or(Source::MOST_ROWS));
+    let rows = table.data().n();
+    let mut step = Source::row_step(rows, args.most.unwrap_or(Source::MOST_ROWS));
+    match table.rows.take() {
+        // sparse rows, and those of files larger than memory: only the ones that are looked at are made whole
+        Some(kept) => {
+            if args.most.is_none() {
+                step = step.max(search_step(kept.data()));
+            }
+            table.values = every_row(kept.data(), step);
+        }
+        None if step > 1 => table.values = table.values.slice(s![..;step, ..]).to_owned(),
+        None => {}
+    }
     if step > 1 {
         remarks.push(format!("every {step}th of its {rows} rows is looked at; --most N takes more of them"));
-        table.values = table.values.slice(s![..;step, ..]).to_owned();
     }
     let labels = table.labels();
     Ok((Content::Table(TableContent { table, labels, step, is_text }), remarks))

@@ -1,4 +1,5 @@
-//! The `efmca` program as a library of one function, which the program itself and the Python package call.
+//! The `efmca` program as a library of one function, which the program itself and the Python package call; and the report
+//! about a table, which the Python package makes, too ([`TablePage`]).
 //!
 //! Every command has the same shape: options are typed values (`args`); whatever can fail early does, from settings
 //! to the places of results (`outputs`); data are read; the library does the work while `progress` shows it;
@@ -21,6 +22,7 @@ use std::io::Write;
 use clap::Parser;
 
 use args::{Args, Command};
+pub use commands::report::TablePage;
 use commands::{
     bars, calibrate, corrupt, demo, denoise, families, fit, impute, info, learn, noise_type, report, rows, sample,
     select,

@@ -1,4 +1,4 @@
-//! `efmca impute`, `efmca report` and `efmca fit` with `--by`, `--signs` and `--hold`, as a user runs them.
+//! `efmca impute`, `efmca report` and `efmca fit` with `--by`, `--signs`, `--hold` and `--views`, as a user runs them.
 
 mod common;
 
@@ -209,4 +209,55 @@ fn signs_for_other_columns_are_refused_with_their_place() {
     succeeds(path, &["fit", "other.csv", "-o", "other.model", "--causes", "1"]);
     let message = refused(path, &["fit", "patients.csv", "-o", "m.model", "--hold", "other.model"]);
     assert!(message.contains("its columns are `a`, `b`"), "{message}");
+}
+
+#[test]
+fn views_are_weighed_kept_and_shown() {
+    let folder = folder(300, 0);
+    let path = folder.path();
+    std::fs::write(path.join("views.csv"), "column,view\nsport,leisure\nvisits,care\ncosts,care\n").unwrap();
+    let fit = ["fit", "patients.csv", "-o", "m.model", "--by", "ward", "--views", "views.csv", "--json", "r.json"];
+    let shown = succeeds(path, &[&fit, &QUICK[..]].concat());
+    assert!(shown.contains("views           leisure (1 column that counts once), care (2 columns that "), "{shown}");
+    assert!(shown.contains("weighted log-likelihood ") && !shown.contains("BIC"), "{shown}");
+    let model = read_model_file(&path.join("m.model")).unwrap().model;
+    let views: Vec<_> = model.columns().views().unwrap().iter().cloned().collect();
+    let columns: Vec<&[usize]> = views.iter().map(|view| &view.columns[..]).collect();
+    // the city is in none
+    assert_eq!(columns, [&[2][..], &[0, 1], &[3]]);
+    assert!(views.iter().all(|view| view.weight > 0.0 && view.weight <= 1.0), "{views:?}");
+    let info = succeeds(path, &["info", "m.model"]);
+    assert!(info.contains("views            leisure (1 column that counts once)"), "{info}");
+    let info: Value = serde_json::from_str(&succeeds(path, &["info", "m.model", "--json"])).unwrap();
+    assert_eq!(info["views"][1]["columns"], serde_json::json!(["visits", "costs"]));
+    assert_eq!(info["views"][1]["weight"], json(&path.join("r.json"))["views"][1]["weight"]);
+    std::fs::write(path.join("ward.csv"), "column,view\nsport,a\nvisit,b\n").unwrap();
+    let message = refused(path, &["fit", "patients.csv", "-o", "n.model", "--views", "ward.csv"]);
+    assert!(message.contains("ward.csv: line 3, field 1: the table has no column `visit` (did you mean"), "{message}");
+    let message = refused(path, &["fit", "patients.csv", "-o", "n.model", "--views", "none.csv"]);
+    assert!(message.contains("none.csv"), "{message}");
+}
+
+#[test]
+fn steps_are_shown_and_drawn_values_have_them() {
+    let folder = folder(300, 0);
+    let path = folder.path();
+    succeeds(
+        path,
+        &["fit", "patients.csv", "-o", "m.model", "--causes", "1", "--family", "costs=gamma", "--step", "costs=0.01"],
+    );
+    let info = succeeds(path, &["info", "m.model"]);
+    assert!(info.contains("(multiples of 0.01)") && info.contains("(whole numbers)"), "{info}");
+    let info: Value = serde_json::from_str(&succeeds(path, &["info", "m.model", "--json"])).unwrap();
+    assert_eq!((&info["columns"][0]["step"], &info["columns"][1]["step"]), (&"1".into(), &"0.01".into()));
+    let costs = |more: &[&str]| {
+        let text = succeeds(path, &[&["sample", "m.model", "-n", "50"], more].concat());
+        text.lines().skip(1).map(|line| line.split(',').nth(1).unwrap().to_owned()).collect::<Vec<String>>()
+    };
+    let decimals = |cost: &String| cost.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+    let (rounded, unrounded) = (costs(&[]), costs(&["--unrounded"]));
+    assert!(rounded.iter().all(|cost| decimals(cost) <= 2), "{rounded:?}");
+    assert!(unrounded.iter().filter(|cost| decimals(cost) > 4).count() > 40, "{unrounded:?}");
+    let near = |(a, b): (&String, &String)| (a.parse::<f64>().unwrap() - b.parse::<f64>().unwrap()).abs() < 0.0051;
+    assert!(rounded.iter().zip(&unrounded).all(near));
 }

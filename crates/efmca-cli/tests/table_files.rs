@@ -56,7 +56,15 @@ fn sparse_matrices_give_what_whole_tables_give() {
         let (whole, sparse) = (read("whole"), read("sparse"));
         assert!(whole.iter().zip(&sparse).all(|(a, b)| (a - b).abs() < 1e-5), "{result}");
     }
-    // the searches look at whole rows
+    // the searches make the rows whole that they look at, and give what those of the whole table give
+    let searched = |file: &str| {
+        let select = ["select", file, "--family", "poisson", "--causes", "1,2", "--iterations", "5", "--most", "60"];
+        succeeds(folder.path(), &[&select[..], &["--json"]].concat())
+    };
+    assert_eq!(searched("sparse.npz"), searched("whole.csv"));
+    let noted =
+        ["noise-type", "sparse.npz", "--causes", "1", "--iterations", "5", "--families", "poisson", "--most", "40"];
+    assert!(succeeds(folder.path(), &noted).contains("every 3th of its 120 rows is looked at"));
     succeeds(folder.path(), &["noise-type", "sparse.npz", "--causes", "2", "--iterations", "5"]);
     let found = ["fit", "sparse.npz", "-o", "found.model", "--iterations", "5", "--causes", "2"];
     let shown = succeeds(folder.path(), &found);

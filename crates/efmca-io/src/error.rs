@@ -69,6 +69,14 @@ pub enum IoError {
         /// The fault with its line and column, and what to do.
         problem: String,
     },
+    /// A file does not say which columns belong together.
+    #[error("{}: {problem}", .path.display())]
+    Views {
+        /// The file.
+        path: PathBuf,
+        /// The fault with its line and column, and what to do.
+        problem: String,
+    },
     /// A file has no rows that can be read from it one by one.
     #[error("{}: {problem}; give an NPY file of rows and columns as numpy.save writes it", .path.display())]
     NotRows {

@@ -11,6 +11,7 @@
 //! | [`read_checkpoint`], [`write_checkpoint`] | runs that can be resumed |
 //! | [`read_camera`], [`write_camera`] | gain, offset and read noise of a camera |
 //! | [`read_signs`] | what is known of causes: a CSV file of signs and zeros |
+//! | [`read_views`] | groups of columns: a CSV file of columns and their views |
 //! | [`write_atomically`], [`check_place`] | a file of any kind: written completely or not at all |
 //!
 //! All of them fail with [`IoError`], which says what is wrong, where, and what to do about it.
@@ -25,6 +26,7 @@ mod model_file;
 mod signs_file;
 pub mod sound;
 pub mod table_file;
+mod views_file;
 mod write;
 
 pub use camera_file::{read_camera, write_camera};
@@ -37,4 +39,5 @@ pub use model_file::{
     write_model, write_model_file,
 };
 pub use signs_file::{Signs, read_signs};
+pub use views_file::read_views;
 pub use write::{check_place, write_atomically};

@@ -36,17 +36,40 @@ pub struct Signs {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn read_signs(path: &Path, names: &[String]) -> Result<Signs, IoError> {
-    let text = std::fs::read(path).map_err(|source| IoError::Read {
+    signs_of(&text_of(path)?, names).map_err(|problem| IoError::Signs { path: path.to_path_buf(), problem })
+}
+
+/// The text of a file without the mark that some programs begin it with.
+pub(crate) fn text_of(path: &Path) -> Result<Vec<u8>, IoError> {
+    let mut text = std::fs::read(path).map_err(|source| IoError::Read {
         path: path.to_path_buf(),
         hint: hint_for_reading(source.kind()),
         source,
     })?;
-    let text = text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&text);
-    signs_of(text, names).map_err(|problem| IoError::Signs { path: path.to_path_buf(), problem })
+    let mark = "\u{feff}".as_bytes();
+    if text.starts_with(mark) {
+        text.drain(..mark.len());
+    }
+    Ok(text)
+}
+
+/// The records of a small file, cut at commas or, as spreadsheets with decimal commas write them, at semicolons or tabs.
+pub(crate) fn records_of(text: &[u8]) -> csv::Reader<&[u8]> {
+    let head = text.split(|byte| *byte == b'\n').find(|line| !line.trim_ascii().is_empty()).unwrap_or_default();
+    let delimiter = [b',', b';', b'\t'].into_iter().find(|delimiter| head.contains(delimiter)).unwrap_or(b',');
+    let mut builder = csv::ReaderBuilder::new();
+    builder.has_headers(false).flexible(true).trim(csv::Trim::All).delimiter(delimiter).from_reader(text)
+}
+
+/// The line of a record, counted from 1. The reader's own count is that of the blank lines before it.
+pub(crate) fn line_of(text: &[u8], record: &csv::StringRecord) -> usize {
+    let start = record.position().map_or(0, |position| position.byte() as usize).min(text.len());
+    let blank = text[start..].iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
+    1 + text[..start + blank].iter().filter(|byte| **byte == b'\n').count()
 }
 
 fn signs_of(text: &[u8], names: &[String]) -> Result<Signs, String> {
-    let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).trim(csv::Trim::All).from_reader(text);
+    let mut reader = records_of(text);
     let mut records = reader.records();
     let form = "write a line with `cause` and names of columns, then a line for each cause with its name and +, -, 0 or nothing";
     let head = match records.next() {
@@ -80,7 +103,7 @@ fn signs_of(text: &[u8], names: &[String]) -> Result<Signs, String> {
     let mut signs = Signs { causes: Vec::new(), cells: Vec::new() };
     for record in records {
         let record = record.map_err(|error| format!("{error}; {form}"))?;
-        let line = record.position().map_or(0, csv::Position::line);
+        let line = line_of(text, &record);
         if record.iter().all(str::is_empty) {
             continue;
         }
@@ -133,6 +156,7 @@ mod tests {
         let signs = signs_of(b"cause,income,age\nfirst,+,0\n\nsecond,,-1\n", &names()).unwrap();
         assert_eq!(signs.causes, ["first", "second"]);
         assert_eq!(signs.cells, [(0, 2, '+'), (0, 0, '0'), (1, 0, '-')]);
+        assert_eq!(signs_of(b"cause;income;age\nfirst;+;0\nsecond;;-1\n", &names()).unwrap(), signs);
     }
 
     #[test]
@@ -146,6 +170,7 @@ mod tests {
             ("cause,age,visits\nx,+\n", "line 2 has 2 fields, and line 1 has 3"),
             ("cause,age\nx,+\ny,yes\n", "line 3, field 2 (column `age`): `yes` is none of +, -, 0 or nothing"),
             ("cause,age\nx,+\nx,0\n", "line 3: cause `x` is there twice"),
+            ("cause,age\r\n\r\n\r\nx,yes\r\n", "line 4, field 2"),
         ] {
             let problem = signs_of(text.as_bytes(), &names()).unwrap_err();
             assert!(problem.contains(expected), "{text:?}: {problem}");

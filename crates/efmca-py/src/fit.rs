@@ -1,6 +1,7 @@
 //! Learning a table.
 
-use efmca::em::StopReason;
+use efmca::em::{Sign, StopReason, Structure};
+use efmca::model::Views;
 use efmca::tasks::table::{CauseOrigin, FamilyOrigin, LearnedTable, TableLearner};
 use efmca::{Causes, Superposition};
 use efmca_io::ModelFile;
@@ -35,9 +36,29 @@ pub(crate) struct Settings {
     pseudo_count: f64,
     seed: u64,
     start: Option<Py<Model>>,
+    /// Cause, column, and 1, -1 or 0: what is known of the causes.
+    signs: Vec<(usize, usize, i8)>,
+    /// A model whose causes are held.
+    hold: Option<Py<Model>>,
+    /// Groups of columns that count alike.
+    views: Vec<(String, Vec<usize>)>,
 }
 
 impl Settings {
+    /// What is known of the causes, if anything is.
+    fn structure(&self, py: Python<'_>) -> Option<Structure> {
+        let sign = |sign: i8| match sign {
+            0 => Sign::Zero,
+            1.. => Sign::Plus,
+            _ => Sign::Minus,
+        };
+        let known = self.signs.iter().fold(Structure::new(), |known, (h, d, cell)| known.sign(*h, *d, sign(*cell)));
+        match &self.hold {
+            Some(held) => Some(known.hold(held.bind(py).get().file.model.clone())),
+            None => (!self.signs.is_empty()).then_some(known),
+        }
+    }
+
     fn learner(&self, py: Python<'_>) -> Result<TableLearner, Fault> {
         let superposition = Superposition::try_from(self.superposition.clone()).map_err(|problem| {
             Fault::Value(format!(
@@ -75,6 +96,12 @@ impl Settings {
         }
         if let Some(start) = &self.start {
             learner = learner.start_from(start.bind(py).get().file.model.clone());
+        }
+        if let Some(structure) = self.structure(py) {
+            learner = learner.structure(structure);
+        }
+        if !self.views.is_empty() {
+            learner = learner.views(Views::new(self.views.iter().cloned())?);
         }
         learner.check()?;
         Ok(learner)
@@ -116,6 +143,12 @@ fn about<'py>(py: Python<'py>, learned: &LearnedTable) -> PyResult<Bound<'py, Py
         "rankings",
         learned.origins.iter().map(|origin| ranking(py, origin)).collect::<PyResult<Vec<_>>>()?,
     )?;
+    found.set_item("duplicates", learned.duplicates())?;
+    let verdict = |origin: &FamilyOrigin| match origin {
+        FamilyOrigin::Found(column) => column.verdict.as_ref().map(|one| crate::noise::verdict(py, one)).transpose(),
+        FamilyOrigin::Given | FamilyOrigin::OneValue => Ok(None),
+    };
+    found.set_item("verdicts", learned.origins.iter().map(verdict).collect::<PyResult<Vec<_>>>()?)?;
     let choice = match &learned.causes {
         CauseOrigin::Chosen(choice) => Some(crate::noise::choice(py, choice)?),
         _ => None,

@@ -10,6 +10,7 @@ use pyo3::types::PyDict;
 
 use crate::errors::Fault;
 use crate::families::FamilyArg;
+use crate::model::Model;
 use crate::work::Work;
 
 /// The settings of an imputer.
@@ -40,19 +41,22 @@ impl ImputerSettings {
         for (d, count) in &self.labels {
             learner = learner.labels(*d, *count);
         }
-        let fill = match self.value.as_str() {
-            "mean" => Fill::Mean,
-            "median" => Fill::Median,
-            "mode" => Fill::Mode,
-            other => {
-                return Err(Fault::Value(format!("value = {other:?}: it is \"mean\", \"median\" or \"mode\"")));
-            }
-        };
+        let fill = fill_of(&self.value)?;
         let imputer = Imputer::new().learner(learner).fill(fill).level(self.level).folds(self.folds);
         let imputer = imputer.as_written(self.as_written).regression(self.regression).seed(self.seed);
         let imputer = self.labels.iter().fold(imputer, |imputer, (d, _)| imputer.kind(*d, CellKind::Code));
         imputer.check()?;
         Ok(imputer)
+    }
+}
+
+/// What missing numbers become, by its name.
+fn fill_of(name: &str) -> Result<Fill, Fault> {
+    match name {
+        "mean" => Ok(Fill::Mean),
+        "median" => Ok(Fill::Median),
+        "mode" => Ok(Fill::Mode),
+        other => Err(Fault::Value(format!("value = {other:?}: it is \"mean\", \"median\" or \"mode\""))),
     }
 }
 
@@ -158,5 +162,25 @@ pub(crate) fn train_imputer(
         }
         Ok(imputer.train(rows, observer)?)
     })?;
+    Ok(TableImputer { trained })
+}
+
+/// An imputer that fills in what a model says; `labels` are columns whose values are names. How good it is, is judged on the
+/// cells of `x` that are present.
+#[pyfunction]
+pub(crate) fn model_imputer(
+    py: Python<'_>,
+    model: Py<Model>,
+    x: PyReadonlyArray2<'_, f64>,
+    labels: Vec<usize>,
+    value: &str,
+    as_written: bool,
+    work: Work,
+) -> PyResult<TableImputer> {
+    let fill = fill_of(value).map_err(|fault| fault.into_python(None))?;
+    let imputer = Imputer::new().fill(fill).as_written(as_written);
+    let imputer = labels.into_iter().fold(imputer, |imputer, d| imputer.kind(d, CellKind::Code));
+    let (rows, model) = (x.as_array(), &model.get().file.model);
+    let trained = work.run(py, |_| Ok(imputer.of_model(model, rows)?))?;
     Ok(TableImputer { trained })
 }

@@ -15,6 +15,7 @@
 //! | `images` | denoising, test images, and how near an image is to another |
 //! | `noise` | noise types and the number of causes |
 //! | `features`, `camera` | features of images; cameras |
+//! | `report` | the report about a table |
 //! | `program` | the program `efmca` |
 
 mod arrays;
@@ -30,6 +31,7 @@ mod model_file;
 mod noise;
 mod own_family;
 mod program;
+mod report;
 mod work;
 
 use pyo3::prelude::*;
@@ -50,7 +52,7 @@ mod _core {
     #[pymodule_export]
     use crate::images::{corrupt, denoise, psnr, residual, ssim};
     #[pymodule_export]
-    use crate::impute::{TableImputer, train_imputer};
+    use crate::impute::{TableImputer, model_imputer, train_imputer};
     #[pymodule_export]
     use crate::model::Model;
     #[pymodule_export]
@@ -61,6 +63,8 @@ mod _core {
     use crate::own_family::OwnFamily;
     #[pymodule_export]
     use crate::program::main;
+    #[pymodule_export]
+    use crate::report::report;
     #[pymodule_export]
     use crate::work::Progress;
 

@@ -108,6 +108,20 @@ impl Model {
         self.inner().columns().specs()
     }
 
+    /// How finely the values of each column were written down.
+    #[getter]
+    fn steps(&self) -> Vec<String> {
+        let columns = self.inner().columns();
+        (0..columns.d()).map(|d| columns.resolution(d).to_string()).collect()
+    }
+
+    /// Groups of columns that count alike: names, columns and weights; none if there are no views.
+    #[getter]
+    fn views(&self) -> Option<Vec<(String, Vec<usize>, f64)>> {
+        let views = self.inner().columns().views()?;
+        Some(views.iter().map(|view| (view.name.clone(), view.columns.clone(), view.weight)).collect())
+    }
+
     #[getter]
     fn superposition(&self) -> String {
         self.inner().superposition().into()
@@ -233,22 +247,6 @@ impl Model {
         Ok(found.into_pyarray(py))
     }
 
-    /// The rows with missing entries filled in; `labels` are columns whose values are names.
-    fn filled<'py>(
-        &self,
-        py: Python<'py>,
-        x: Table<'py>,
-        labels: Vec<usize>,
-        inference: &str,
-        states: Option<usize>,
-        work: Work,
-    ) -> PyResult<Matrix<'py>> {
-        let how = (inference, states);
-        let found =
-            self.applied(py, &x, how, &work, |encoder, rows, observer| encoder.filled(rows, &labels, observer))?;
-        Ok(found.into_pyarray(py))
-    }
-
     /// The means of all columns, given how likely each cause is to be active.
     fn means_of<'py>(&self, py: Python<'py>, active: PyReadonlyArray2<'py, f64>, work: Work) -> PyResult<Matrix<'py>> {
         let active = active.as_array();
@@ -257,7 +255,14 @@ impl Model {
     }
 
     /// Rows drawn from the model, and the states that made them.
-    fn sample<'py>(&self, py: Python<'py>, rows: usize, seed: u64, work: Work) -> PyResult<(Matrix<'py>, Matrix<'py>)> {
+    fn sample<'py>(
+        &self,
+        py: Python<'py>,
+        rows: usize,
+        seed: u64,
+        rounded: bool,
+        work: Work,
+    ) -> PyResult<(Matrix<'py>, Matrix<'py>)> {
         let (h, d) = (self.inner().h(), self.inner().d());
         if rows.checked_mul(h.max(d)).is_none_or(|size| size > isize::MAX as usize / 8) {
             return Err(PyValueError::new_err(format!("n_samples = {rows}: these are too many")));
@@ -271,7 +276,7 @@ impl Model {
                 y.slice_mut(s![drawn.clone(), ..]).assign(&sample.y);
                 s.slice_mut(s![drawn, ..]).assign(&sample.s);
             }
-            Ok((y, s))
+            Ok((if rounded { self.inner().rounded(y) } else { y }, s))
         })?;
         Ok((y.into_pyarray(py), s.into_pyarray(py)))
     }

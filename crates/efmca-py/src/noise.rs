@@ -184,7 +184,7 @@ pub(crate) fn families_of_columns<'py>(
 }
 
 /// Whether a family fits a column.
-fn verdict<'py>(py: Python<'py>, verdict: &Verdict) -> PyResult<Bound<'py, PyDict>> {
+pub(crate) fn verdict<'py>(py: Python<'py>, verdict: &Verdict) -> PyResult<Bound<'py, PyDict>> {
     let result = PyDict::new(py);
     result.set_item("family", &verdict.family)?;
     result.set_item("fits", verdict.fits())?;

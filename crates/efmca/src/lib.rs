@@ -49,6 +49,7 @@
 //! | Fill in the missing cells of a table, with their uncertainty and their error | [`tasks::impute::Imputer`] |
 //! | Say what a model alone gives for missing values, or what is below the noise | [`tasks::encode::Encoder::filled`], [`tasks::encode::Encoder::means`] |
 //! | Look at a table and its causes: effects, what they explain, unlikely rows, groups | [`tasks::overview::Overview`] |
+//! | Make groups of columns count alike | [`model::Views`], [`tasks::table::TableLearner::views`] |
 //! | Say what is known of causes: signs, zeros, causes of another model | [`em::Structure`], [`tasks::table::TableLearner::structure`] |
 //! | End work at once, without its result | [`cancel::Cancel`] |
 //!

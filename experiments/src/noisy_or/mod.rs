@@ -25,6 +25,9 @@ pub(crate) struct Settings {
     /// Networks of each kind that are drawn besides.
     #[arg(long, default_value_t = 1)]
     drawn: u64,
+    /// Kinds of networks that are drawn (default: all).
+    #[arg(long, value_delimiter = ',')]
+    kinds: Vec<String>,
     /// Causes of the models; 0 for as many as are behind the data.
     #[arg(long, value_delimiter = ',', default_values_t = [8, 12, 16])]
     causes: Vec<usize>,
@@ -137,7 +140,7 @@ pub(crate) fn run(settings: &Settings, out: &Path) -> Done<()> {
     }
     let mut of_shapes: Vec<Line> = Vec::new();
     for seed in (0..settings.drawn).map(|number| settings.seed + number) {
-        for network in drawn(seed) {
+        for network in drawn(seed, &settings.kinds)? {
             let known = of_shapes.iter().position(|line| line.data == network.name);
             let at = known.unwrap_or_else(|| {
                 of_shapes.push(Line::new(&network, network.p.nrows()));
@@ -157,9 +160,13 @@ fn markdown(settings: &Settings, lines: &[Line]) -> String {
     let mut text = String::from("# Binary data with known causes\n\n");
     let causes: Vec<String> = settings.causes.iter().map(ToString::to_string).collect();
     let data = if settings.data.is_some() { "--data DIR " } else { "" };
+    let kinds = match &settings.kinds[..] {
+        [] => String::new(),
+        kinds => format!("--kinds '{}' ", kinds.join(",")),
+    };
     let _ = writeln!(
         text,
-        "Made by `cargo run --release -p experiments -- noisy-or {data}--drawn {} --causes {} --seeds {} --seed {}`.\n",
+        "Made by `cargo run --release -p experiments -- noisy-or {data}{kinds}--drawn {} --causes {} --seeds {} --seed {}`.\n",
         settings.drawn,
         causes.join(","),
         settings.seeds,

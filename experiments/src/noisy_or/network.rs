@@ -82,9 +82,14 @@ impl Shape {
     }
 }
 
-/// A network of each shape.
-pub(super) fn drawn(seed: u64) -> Vec<Network> {
-    SHAPES.iter().zip(seed * 100..).map(|(shape, seed)| shape.draw(seed)).collect()
+/// A network of each of these shapes; of all if none is named.
+pub(super) fn drawn(seed: u64, kinds: &[String]) -> Done<Vec<Network>> {
+    if let Some(unknown) = kinds.iter().find(|kind| !SHAPES.iter().any(|shape| shape.name == **kind)) {
+        let known = SHAPES.map(|shape| shape.name).join(", ");
+        return Err(format!("--kinds {unknown}: the kinds are {known}").into());
+    }
+    let wanted = |(shape, _): &(&Shape, u64)| kinds.is_empty() || kinds.iter().any(|kind| kind == shape.name);
+    Ok(SHAPES.iter().zip(seed * 100..).filter(wanted).map(|(shape, seed)| shape.draw(seed)).collect())
 }
 
 /// The arrays `x` and `p` of an NPZ file.

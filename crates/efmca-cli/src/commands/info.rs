@@ -7,6 +7,7 @@ use efmca_io::{ModelFile, read_model_file};
 use serde_json::{Value, json};
 
 use super::fit::causes::{background_means, background_shares, number, percent};
+use super::views;
 use crate::failure::Failure;
 use crate::show::{Screen, largest_first, width_of};
 
@@ -71,13 +72,14 @@ fn as_text(file: &ModelFile, path: &str, bytes: u64) -> Vec<String> {
         ("parameters", model.parameter_count().to_string()),
         ("active in a row", format!("{:.2} causes on average", model.pi().sum())),
     ];
+    let views = views::words(model).map(|words| ("views", words));
     let patch = file.patch.map(|[rows, columns, channels]| {
         let colour = if channels == 1 { String::new() } else { format!(", {channels} channels") };
         let pages = if file.pages == 1 { String::new() } else { format!(" x {} pages", file.pages) };
         ("patches", format!("{rows} x {columns} pixels{pages}{colour}"))
     });
     let changes = file.changes().map(|changes| ("values", format!("{changes}, before the model sees a row")));
-    let items = items.into_iter().chain(patch).chain(changes);
+    let items = items.into_iter().chain(views).chain(patch).chain(changes);
     let mut lines: Vec<String> = items.map(|(what, value)| format!("{what:<17}{value}")).collect();
     lines.push(if model.h() > CAUSES {
         format!("probability to be active, the {CAUSES} most active causes")
@@ -99,7 +101,10 @@ fn as_text(file: &ModelFile, path: &str, bytes: u64) -> Vec<String> {
         let value = file.labels_of(d).map_or_else(|| number(mean), |labels| shares(file, d, labels));
         // names from files stay on their line
         let name = names[d].escape_debug().to_string();
-        lines.push(format!("  {name:<first$}  {:<second$}  {value}", specs[d]));
+        let rounded =
+            Some(model.columns().resolution(d)).filter(|step| !step.is_continuous() && file.labels_of(d).is_none());
+        let rounded = rounded.map_or(String::new(), |step| format!(" ({})", step.words()));
+        lines.push(format!("  {name:<first$}  {:<second$}  {value}{rounded}", specs[d]));
     }
     if names.len() > COLUMNS {
         lines.push(format!("  … ({} in all; --json shows all)", names.len()));
@@ -131,6 +136,7 @@ fn as_json(file: &ModelFile, path: &str, bytes: u64) -> Value {
             json!({
                 "name": file.names.get(d),
                 "family": family.spec(),
+                "step": model.columns().resolution(d).to_string(),
                 "labels": labels,
                 "background_mean": mean,
                 "background_shares": labels.map(|labels| background_shares(model, d, labels.len())),
@@ -149,6 +155,7 @@ fn as_json(file: &ModelFile, path: &str, bytes: u64) -> Value {
         "pages": file.pages,
         "values": file.changes(),
         "pi": model.pi().to_vec(),
+        "views": views::as_json(file),
     })
 }
 

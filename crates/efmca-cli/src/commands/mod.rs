@@ -15,3 +15,4 @@ pub(crate) mod report;
 pub(crate) mod rows;
 pub(crate) mod sample;
 pub(crate) mod select;
+pub(crate) mod views;

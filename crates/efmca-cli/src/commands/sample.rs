@@ -37,6 +37,10 @@ pub(crate) struct SampleArgs {
     /// Writes which causes were active in each row (1) and which were not (0): .csv, .tsv, .npy or .npz.
     #[arg(long, value_name = "FILE")]
     causes: Option<PathBuf>,
+    /// Leaves values as they are drawn. Without it they are rounded to the steps of the table that the model was learned
+    /// from, which `efmca info` shows.
+    #[arg(long)]
+    unrounded: bool,
     #[command(flatten)]
     force: ForceArgs,
 }
@@ -55,6 +59,7 @@ pub(crate) fn run(args: &SampleArgs) -> Result<(), Failure> {
         )));
     }
     let Sample { y, s } = drawn(&file.model, args.rows, args.seed.seed)?;
+    let y = if args.unrounded { y } else { file.model.rounded(y) };
     let (y, names) = (file.restored(y), file.column_names());
     if let Some(path) = &args.causes {
         write_table(path, &cause_names(&file.model), s.view(), force).map_err(Failure::work)?;

@@ -4,7 +4,7 @@ use super::training::Training;
 use super::{Em, Init};
 use crate::error::{Error, Result};
 use crate::family::FamilySpec;
-use crate::model::{Columns, Data};
+use crate::model::{Columns, Data, Views};
 use crate::posterior::truncated::LARGEST_H;
 
 impl Em {
@@ -81,6 +81,7 @@ impl Em {
             let requirement = "spare causes, warm starts and the smooth maximum do not know which cause is which";
             return Err(Error::setting("structure", "known", requirement));
         }
+        self.views.iter().try_for_each(Views::check)?;
         if self.families.is_empty() {
             return Err(Error::setting("family", "none", "say which: .family(\"poisson\")"));
         }
@@ -126,6 +127,6 @@ impl Em {
             count if count == d => Columns::new(self.families.iter().map(FamilySpec::resolve).collect::<Result<_>>()?),
             count => Err(Error::shape("families", format!("1 or {d} (one for each column)"), count)),
         };
-        columns?.with_resolutions(&self.resolutions)
+        columns?.with_resolutions(&self.resolutions)?.with_views(self.views.as_ref())
     }
 }

@@ -184,7 +184,7 @@ impl<'a> TruncatedStep<'a> {
 impl EStep for TruncatedStep<'_> {
     fn e_step(&mut self, model: &Model, beta: f64, keep: bool) -> Result<(Moments, Effort)> {
         let (moments, effort) = self.truncated.e_step(model, beta, keep)?;
-        self.first = keep.then(|| (Tables::new(model), moments.clone()));
+        self.first = keep.then(|| (Tables::for_posteriors(model), moments.clone()));
         Ok((moments, effort))
     }
 

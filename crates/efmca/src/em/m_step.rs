@@ -117,7 +117,7 @@ impl MStep<'_> {
         let mut new = model.clone();
         self.apply(&mut new, moments);
         for _ in 1..repeats {
-            let again = posteriors.moments(&new, &Tables::new(&new))?;
+            let again = posteriors.moments(&new, &Tables::for_posteriors(&new))?;
             self.apply(&mut new, &again);
         }
         Ok(new)
@@ -154,10 +154,10 @@ impl MStep<'_> {
     ) -> Result<()> {
         let columns = old.columns();
         let mut floor = posteriors.first_objectives();
-        self.add_pseudo_counts(old, &Tables::new(old), &mut floor);
+        self.add_pseudo_counts(old, &Tables::for_posteriors(old), &mut floor);
         let target = new.clone();
         for halving in 1..=HALVINGS + 1 {
-            let tables = Tables::new(new);
+            let tables = Tables::for_posteriors(new);
             let mut reached = posteriors.objectives(new, &tables)?;
             self.add_pseudo_counts(new, &tables, &mut reached);
             let share = if halving > HALVINGS { 0.0 } else { 0.5f64.powi(halving) };

@@ -40,7 +40,7 @@ impl MStep<'_> {
             }
         }
         let mut reached = |model: &Model| -> Result<Vec<f64>> {
-            let tables = Tables::new(model);
+            let tables = Tables::for_posteriors(model);
             let mut objectives = posteriors.objectives(model, &tables)?;
             self.add_pseudo_counts(model, &tables, &mut objectives);
             Ok(objectives)

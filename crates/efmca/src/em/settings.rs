@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Hold, Init, Schedule, Structure};
 use crate::family::FamilySpec;
-use crate::model::{Background, Resolution, Superposition};
+use crate::model::{Background, Resolution, Superposition, Views};
 use crate::posterior::{LARGEST_EXACT_H, Truncation};
 
 /// $S$ where nothing was said: the paper's.
@@ -76,6 +76,8 @@ pub struct Em {
     // checkpoints without it stay as they are
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) structure: Option<Structure>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) views: Option<Views>,
 }
 
 impl Em {
@@ -108,6 +110,7 @@ impl Em {
             batches: 1,
             resolutions: Vec::new(),
             structure: None,
+            views: None,
         }
     }
 
@@ -130,6 +133,14 @@ impl Em {
     #[must_use]
     pub fn resolutions(mut self, resolutions: &[Resolution]) -> Em {
         self.resolutions = resolutions.to_vec();
+        self
+    }
+
+    /// Groups of columns, each with a weight (default: every column counts once). The bound is then that of the weighted
+    /// likelihood; see [`Views`].
+    #[must_use]
+    pub fn views(mut self, views: impl Into<Option<Views>>) -> Em {
+        self.views = views.into();
         self
     }
 

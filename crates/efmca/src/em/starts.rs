@@ -244,7 +244,7 @@ impl Em {
 
     /// The data as the warm start sees it: numbers with Gaussian noise.
     fn gaussian_training(&self, y: &dyn Data) -> Result<Training> {
-        let columns = Columns::same(std::sync::Arc::new(Gaussian), y.d())?;
+        let columns = Columns::same(std::sync::Arc::new(Gaussian), y.d())?.with_views(self.views.as_ref())?;
         Training::new(self, &columns, y)
     }
 
@@ -319,7 +319,7 @@ impl Em {
                 let tables = Tables {
                     strength: owning.strength.clone(),
                     winners: owning.winners.clone(),
-                    ..Tables::new(&model)
+                    ..Tables::for_posteriors(&model)
                 };
                 let mut truncated = truncated.with_data(observed);
                 let moments = truncated.redistribute(&model, &tables)?;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::Resolution;
+use super::{Resolution, Views};
 use crate::error::{Error, Result};
 use crate::family::SharedFamily;
 
@@ -15,6 +15,9 @@ pub struct Columns {
     families: Vec<SharedFamily>,
     /// How finely values were written down; empty if all columns are continuous.
     resolutions: Vec<Resolution>,
+    /// Groups of columns that count alike, and how much each column counts; `None` and empty if each counts once.
+    views: Option<Views>,
+    weights: Vec<f64>,
     offsets: Vec<usize>,
     l_max: usize,
 }
@@ -36,7 +39,7 @@ impl Columns {
             }))
             .collect();
         let l_max = families.iter().map(|family| family.l()).max().unwrap_or(0);
-        Ok(Columns { families, resolutions: Vec::new(), offsets, l_max })
+        Ok(Columns { families, resolutions: Vec::new(), views: None, weights: Vec::new(), offsets, l_max })
     }
 
     /// The same family in `d` columns.
@@ -70,6 +73,39 @@ impl Columns {
     /// The resolution of each column; empty if all are continuous.
     pub fn resolutions(&self) -> &[Resolution] {
         &self.resolutions
+    }
+
+    /// The same columns in groups that count alike.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Setting`] for views of other columns.
+    pub fn with_views(mut self, views: Option<&Views>) -> Result<Columns> {
+        self.views = views.map(|views| views.over(self.d())).transpose()?;
+        let weights = self.views.as_ref().map_or_else(Vec::new, |views| views.weights(self.d()));
+        self.weights = if weights.iter().all(|weight| *weight == 1.0) { Vec::new() } else { weights };
+        Ok(self)
+    }
+
+    /// Groups of columns that count alike, if there are any.
+    pub fn views(&self) -> Option<&Views> {
+        self.views.as_ref()
+    }
+
+    /// How much column `d` counts where causes are inferred.
+    pub fn weight(&self, d: usize) -> f64 {
+        self.weights.get(d).copied().unwrap_or(1.0)
+    }
+
+    /// The same columns without views.
+    pub(crate) fn counted_once(mut self) -> Columns {
+        (self.views, self.weights) = (None, Vec::new());
+        self
+    }
+
+    /// Whether all columns count once.
+    pub(crate) fn count_once(&self) -> bool {
+        self.weights.is_empty()
     }
 
     /// The specification of each column's family.

@@ -370,7 +370,7 @@ impl<'a> RowReader<'a> {
     }
 
     /// Takes the statistics of row `n` ($K$ values, zero where missing), says which columns are present, and returns
-    /// $\sum_d\log h(y_d)$.
+    /// $\sum_d\omega_d\log h(y_d)$, with $\omega_d$ as much as column $d$ counts.
     pub(crate) fn read(&self, n: usize, t: &mut [f64], present: &mut [bool]) -> Result<f64> {
         self.statistics(n, &self.values(n), t, present)
     }
@@ -402,7 +402,7 @@ impl<'a> RowReader<'a> {
             if t.iter().any(|t| t.is_nan() || t.abs() > Statistics::LARGEST) {
                 return Err(Error::TooExtreme { row: n, column, value, family: family.spec() });
             }
-            log_h += of_value;
+            log_h += self.columns.weight(column) * of_value;
         }
         Ok(log_h)
     }

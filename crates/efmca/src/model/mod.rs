@@ -17,6 +17,7 @@ mod superposition;
 mod tables;
 mod tensors;
 mod value;
+mod views;
 mod weighted;
 mod winners;
 
@@ -34,6 +35,7 @@ pub use superposition::Superposition;
 #[doc(hidden)]
 pub use tables::Tables;
 pub use tensors::Tensor;
+pub use views::{View, Views};
 pub use weighted::Weighted;
 #[doc(hidden)]
 pub use winners::WinnerOrder;

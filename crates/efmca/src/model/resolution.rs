@@ -139,18 +139,37 @@ impl Resolution {
                 Some((centre - 0.5 * step, centre + 0.5 * step))
             }
             Resolution::Codes(codes) => {
-                let after = codes.partition_point(|code| *code < y);
-                let nearest = match (after.checked_sub(1), codes.get(after)) {
-                    (Some(before), Some(code)) if y - codes[before] < code - y => before,
-                    (Some(before), None) => before,
-                    _ => after,
-                };
+                let nearest = nearest(codes, y);
                 let code = *codes.get(nearest)?;
                 let below = nearest.checked_sub(1).map(|before| 0.5 * (code - codes[before]));
                 let above = codes.get(nearest + 1).map(|next| 0.5 * (next - code));
                 let (below, above) = (below.or(above)?, above.or(below)?);
                 Some((code - below, code + above))
             }
+        }
+    }
+
+    /// The value that would have been written down for `y`: the nearest one that can be told apart.
+    ///
+    /// ```
+    /// use efmca::model::Resolution;
+    ///
+    /// assert_eq!(Resolution::steps(0.1)?.rounded(0.31), 0.3);
+    /// assert_eq!("17.5/22/27".parse::<Resolution>()?.rounded(19.0), 17.5);
+    /// assert_eq!(Resolution::Continuous.rounded(0.31), 0.31);
+    /// # Ok::<(), efmca::Error>(())
+    /// ```
+    #[must_use]
+    pub fn rounded(&self, y: f64) -> f64 {
+        match self {
+            Resolution::Continuous => y,
+            Resolution::Step { step, offset } => {
+                let (count, steps) = (((y - offset) / step).round(), (1.0 / step).round());
+                // dividing by the number of steps in one keeps 0.1 * 3 at 0.3
+                let exact = steps >= 1.0 && (steps * step - 1.0).abs() < 1e-9;
+                offset + if exact { count / steps } else { count * step }
+            }
+            Resolution::Codes(codes) => codes.get(nearest(codes, y)).copied().unwrap_or(y),
         }
     }
 
@@ -213,6 +232,16 @@ impl fmt::Display for Resolution {
                 write!(out, "{}", codes.join("/"))
             }
         }
+    }
+}
+
+/// The place of the code nearest to `y`; the larger one of two.
+fn nearest(codes: &[f64], y: f64) -> usize {
+    let after = codes.partition_point(|code| *code < y);
+    match (after.checked_sub(1), codes.get(after)) {
+        (Some(before), Some(code)) if y - codes[before] < code - y => before,
+        (Some(before), None) => before,
+        _ => after,
     }
 }
 

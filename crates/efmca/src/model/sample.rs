@@ -46,4 +46,12 @@ impl Model {
         }
         Sample { y, s }
     }
+
+    /// Rows as those that the model was learned from were written down: each value rounded to the step of its column.
+    pub fn rounded(&self, mut rows: Array2<f64>) -> Array2<f64> {
+        for (d, resolution) in self.columns.resolutions().iter().enumerate().take(rows.ncols()) {
+            rows.column_mut(d).mapv_inplace(|value| resolution.rounded(value));
+        }
+        rows
+    }
 }

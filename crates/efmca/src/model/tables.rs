@@ -25,7 +25,22 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// The tables of `model`.
+    /// The tables of `model` by which posteriors are made: $\omega_d\vec\eta$ and $\omega_d A$ where columns count less than once
+    /// ([`Views`](super::Views)), and otherwise those of [`Tables::new`].
+    pub fn for_posteriors(model: &Model) -> Tables {
+        let mut tables = Tables::new(model);
+        let columns = model.columns();
+        if !columns.count_once() {
+            for (d, _, span) in columns.iter() {
+                let weight = columns.weight(d);
+                tables.a.column_mut(d).mapv_inplace(|a| weight * a);
+                span.for_each(|k| tables.eta.column_mut(k).mapv_inplace(|eta| weight * eta));
+            }
+        }
+        tables
+    }
+
+    /// The tables of `model`, by which values are predicted.
     pub fn new(model: &Model) -> Tables {
         let rows = model.h() + 1;
         let columns = model.columns();

@@ -3,7 +3,7 @@
 use ndarray::{Array1, Array2};
 use serde_json::{Value, json};
 
-use super::{Background, Columns, Model, Resolution, Superposition};
+use super::{Background, Columns, Model, Resolution, Superposition, Views};
 use crate::error::{Error, Result};
 use crate::family::{SharedFamily, family};
 
@@ -55,6 +55,10 @@ impl Model {
         if !self.columns.resolutions().is_empty() {
             let steps: Vec<String> = self.columns.resolutions().iter().map(Resolution::to_string).collect();
             metadata["steps"] = json!(steps);
+        }
+        // groups of columns that count alike: posteriors depend on them
+        if let Some(views) = self.columns.views() {
+            metadata["views"] = json!(views);
         }
         metadata.to_string()
     }
@@ -132,7 +136,15 @@ impl Model {
                 .ok_or_else(|| fail("the steps of its columns are no steps".into()))?,
             _ => return Err(fail("the steps of its columns are no list".into())),
         };
-        let columns = columns.with_resolutions(&steps)?;
+        let views = match &metadata["views"] {
+            Value::Null => None,
+            views => Some(
+                serde_json::from_value::<Views>(views.clone())
+                    .map_err(|error| fail(format!("its views cannot be read: {error}")))?,
+            ),
+        };
+        let columns =
+            columns.with_resolutions(&steps)?.with_views(views.as_ref()).map_err(|error| fail(error.to_string()))?;
         let pi = Array1::from(values("pi".into(), &[h])?.clone());
         // every tensor is looked at before anything of the model's size is made
         for l in 1..=columns.l_max() {

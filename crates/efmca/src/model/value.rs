@@ -7,7 +7,7 @@ use ndarray::{Array1, Array2};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{Background, Columns, Model, Resolution, Superposition};
+use super::{Background, Columns, Model, Resolution, Superposition, Views};
 use crate::family::family;
 
 /// The parts of a model in a form that any format can hold.
@@ -22,6 +22,8 @@ struct Parts {
     states: Option<usize>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     resolutions: Vec<Resolution>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    views: Option<Views>,
 }
 
 impl PartialEq for Model {
@@ -30,6 +32,7 @@ impl PartialEq for Model {
             && (&self.pi, &self.w, &self.background_w) == (&other.pi, &other.w, &other.background_w)
             && (self.background_learned, self.superposition) == (other.background_learned, other.superposition)
             && self.states == other.states
+            && self.columns.views() == other.columns.views()
     }
 }
 
@@ -44,6 +47,7 @@ impl Serialize for Model {
             superposition: self.superposition,
             states: self.states,
             resolutions: self.columns.resolutions().to_vec(),
+            views: self.columns.views().cloned(),
         };
         parts.serialize(serializer)
     }
@@ -55,7 +59,8 @@ impl<'de> Deserialize<'de> for Model {
         let families = parts.families.iter().map(|spec| family(spec)).collect::<crate::Result<Vec<_>>>();
         let columns = families.and_then(Columns::new);
         let columns =
-            columns.and_then(|columns| columns.with_resolutions(&parts.resolutions)).map_err(D::Error::custom)?;
+            columns.and_then(|columns| columns.with_resolutions(&parts.resolutions)?.with_views(parts.views.as_ref()));
+        let columns = columns.map_err(D::Error::custom)?;
         let w = Array2::from_shape_vec((parts.pi.len(), columns.k()), parts.w).map_err(D::Error::custom)?;
         let background = Background::Fixed(parts.background);
         let mut model = Model::from_parts(columns, Array1::from(parts.pi), w, background).map_err(D::Error::custom)?;

@@ -115,7 +115,7 @@ impl Exact {
         if model.h() > LARGEST_EXACT_H {
             return Err(Error::TooManyCauses { causes: model.h(), limit: LARGEST_EXACT_H });
         }
-        let tables = Tables::new(model);
+        let tables = Tables::for_posteriors(model);
         let states = States::new(model, &tables);
         Ok(Exact { model: model.clone(), tables, states })
     }

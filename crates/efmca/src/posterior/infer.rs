@@ -74,7 +74,8 @@ impl Model {
     ///
     /// Values that the families cannot have, and rows that the model cannot have produced.
     pub fn log_likelihoods(&self, y: &dyn Data) -> Result<Array1<f64>> {
-        Ok(self.encoding(y, self.inference(), &mut |_| ControlFlow::Continue(()))?.log_likelihoods)
+        let model = self.with_columns_counted_once();
+        Ok(model.encoding(y, self.inference(), &mut |_| ControlFlow::Continue(()))?.log_likelihoods)
     }
 
     /// $\mathcal L(\Theta) = \sum_n \log p(\vec y^{(n)} | \Theta)$, or a lower bound, in the model's own way of inference. Rows of
@@ -85,8 +86,9 @@ impl Model {
     /// As [`Model::log_likelihoods`].
     pub fn log_likelihood(&self, y: &dyn Data) -> Result<f64> {
         if self.inference() == Inference::Exact {
-            let statistics = Statistics::new(&self.columns, y)?;
-            return Ok(Exact::new(self)?.e_step(&statistics, &statistics, 1.0)?.bound);
+            let model = self.with_columns_counted_once();
+            let statistics = Statistics::new(&model.columns, y)?;
+            return Ok(Exact::new(&model)?.e_step(&statistics, &statistics, 1.0)?.bound);
         }
         let rows = self.log_likelihoods(y)?;
         Ok(y.weights().map_or_else(|| rows.sum(), |weights| rows.dot(weights)))
@@ -109,10 +111,22 @@ impl Model {
         inference: Inference,
         observer: &mut RowObserver<'_>,
     ) -> Result<Encoding> {
-        match inference {
-            Inference::Exact => self.exact_encoding(y, observer),
-            Inference::Truncated { states, e_steps } => self.truncated_encoding(y, states, e_steps, observer),
+        let encoding = |model: &Model, observer: &mut RowObserver<'_>| match inference {
+            Inference::Exact => model.exact_encoding(y, observer),
+            Inference::Truncated { states, e_steps } => model.truncated_encoding(y, states, e_steps, observer),
+        };
+        let found = encoding(self, observer)?;
+        if self.columns.count_once() {
+            return Ok(found);
         }
+        // views say which causes are seen; how likely a row is has nothing to do with them
+        let known = encoding(&self.with_columns_counted_once(), &mut |_| observer(y.n()))?;
+        Ok(Encoding { log_likelihoods: known.log_likelihoods, ..found })
+    }
+
+    /// The same model without views: the density of rows.
+    pub(crate) fn with_columns_counted_once(&self) -> Model {
+        Model { columns: self.columns.clone().counted_once(), ..self.clone() }
     }
 
     fn exact_encoding(&self, y: &dyn Data, observer: &mut RowObserver<'_>) -> Result<Encoding> {

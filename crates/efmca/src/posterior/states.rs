@@ -200,7 +200,9 @@ fn shared(model: &Model, tables: &Tables) -> Assignment {
             superposer.w_bar(model, d, &shares, w);
             let eta = &mut eta[state * columns.k()..][span];
             family.phi(w, eta);
-            a.push(family.a(eta));
+            let weight = columns.weight(d);
+            a.push(weight * family.a(eta));
+            eta.iter_mut().for_each(|eta| *eta *= weight);
             all.extend_from_slice(&shares);
             start.push(all.len());
         }

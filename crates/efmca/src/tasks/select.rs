@@ -8,7 +8,7 @@ pub use super::held_out::{Difference, Source};
 use crate::em::{Fit, Observer, Progress, StopReason, unobserved};
 use crate::error::{Error, Result};
 use crate::family::{FamilySpec, Measure, SharedFamily};
-use crate::model::{Model, Resolution};
+use crate::model::{Model, Resolution, Views};
 
 /// Settings of a search for $H$.
 ///
@@ -28,6 +28,8 @@ pub struct CauseSearch {
     comparison: Comparison,
     #[serde(default)]
     resolutions: Option<Vec<Resolution>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    views: Option<Views>,
 }
 
 /// A number of causes that was tried.
@@ -99,7 +101,7 @@ impl CauseSearch {
     #[must_use]
     pub fn with_families<F: Into<FamilySpec>>(families: impl IntoIterator<Item = F>) -> CauseSearch {
         let families = families.into_iter().map(Into::into).collect();
-        CauseSearch { families, causes: Vec::new(), comparison: Comparison::new(1), resolutions: None }
+        CauseSearch { families, causes: Vec::new(), comparison: Comparison::new(1), resolutions: None, views: None }
     }
 
     /// A search with the settings of another comparison, and one training of each number.
@@ -119,6 +121,14 @@ impl CauseSearch {
     #[must_use]
     pub fn resolutions(mut self, resolutions: &[Resolution]) -> CauseSearch {
         self.resolutions = Some(resolutions.to_vec());
+        self
+    }
+
+    /// Groups of columns with weights, for tables (default: every column counts once). Scores of held-out entries count as much
+    /// as their columns do.
+    #[must_use]
+    pub fn views(mut self, views: impl Into<Option<Views>>) -> CauseSearch {
+        self.views = views.into();
         self
     }
 
@@ -160,6 +170,7 @@ impl CauseSearch {
         if self.causes.contains(&0) {
             return Err(Error::setting("causes", 0, "a model needs one cause at least"));
         }
+        self.views.iter().try_for_each(Views::check)?;
         self.families.iter().try_for_each(|family| family.resolve().map(|_| ()))
     }
 
@@ -243,7 +254,8 @@ impl CauseSearch {
         let mut best: Option<Fit> = None;
         for training in 0..self.comparison.restarts {
             let em = self.comparison.em(h, &*split.seen).families(families).seed(self.comparison.seed_of(training));
-            let em = em.resolutions(resolutions).density_pseudo_count(PSEUDO_COUNT * DENSITY_SHARE);
+            let em = em.resolutions(resolutions).views(self.views.clone());
+            let em = em.density_pseudo_count(PSEUDO_COUNT * DENSITY_SHARE);
             let fit = em.run_observed(&*split.seen, observer)?;
             if fit.stop == StopReason::Interrupted {
                 return Ok(None);

@@ -57,6 +57,11 @@ pub(crate) struct FitArgs {
     /// Keeps the causes of this model as they are, with their families, and learns further ones beside them.
     #[arg(long, value_name = "MODEL", conflicts_with = "family")]
     pub(super) hold: Option<PathBuf>,
+    /// Groups of columns (views) that count alike, so that one of 300 columns does not drown one of 10: a CSV file with the
+    /// line `column,view`, then a line for each column with its name and that of its view. Columns that it does not name are
+    /// one view.
+    #[arg(long, value_name = "VIEWS.csv")]
+    pub(super) views: Option<PathBuf>,
     /// How causes combine: the one with the largest mean sets a value, or the one with the largest magnitude, for signed
     /// data.
     #[arg(long, default_value = "max", value_name = "RULE", value_parser = one_of(RULES))]

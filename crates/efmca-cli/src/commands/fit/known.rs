@@ -1,13 +1,15 @@
-//! What is known of the causes: signs and zeros, or causes of another model.
+//! What is known of the causes: signs and zeros, or causes of another model; and of the columns: which of them belong together.
 
 use std::path::Path;
 
 use efmca::em::{Sign, Structure};
+use efmca::model::Views;
 use efmca::tasks::table::TableLearner;
 use efmca_io::table_file::{Table, listed};
-use efmca_io::{read_model_file, read_signs};
+use efmca_io::{read_model_file, read_signs, read_views};
 
 use super::FitArgs;
+use crate::errors::refused;
 use crate::failure::Failure;
 
 /// The settings with what is known, and the names of the causes of which something is.
@@ -16,6 +18,13 @@ pub(super) fn with_known(
     learner: TableLearner,
     table: &Table,
 ) -> Result<(TableLearner, Vec<String>), Failure> {
+    let learner = match &args.views {
+        Some(path) => {
+            let views = read_views(path, &table.names).map_err(Failure::input)?;
+            learner.views(Views::new(views).map_err(|error| refused(&error))?)
+        }
+        None => learner,
+    };
     if let Some(path) = &args.signs {
         let signs = read_signs(path, &table.names).map_err(Failure::input)?;
         let sign = |sign: char| match sign {

@@ -16,6 +16,7 @@ use efmca_view::Report;
 
 use crate::columns::{ColumnFamilies, steps};
 use crate::commands::report::{Groups, TableReport};
+use crate::commands::views;
 use crate::errors::{Origin, TableOrigin};
 use crate::failure::Failure;
 use crate::outputs::{self, Output};
@@ -36,7 +37,7 @@ pub(crate) fn run(args: &FitArgs) -> Result<(), Failure> {
     let numbers = args.numbers.files();
     let results = [Some(Output::File(&args.output)), args.outputs.report.as_deref().map(Output::File)];
     let results = results.into_iter().chain(numbers.iter().map(|path| Some(Output::File(path))));
-    let inputs = [Some(&args.input), args.signs.as_ref(), args.hold.as_ref()];
+    let inputs = [Some(&args.input), args.signs.as_ref(), args.hold.as_ref(), args.views.as_ref()];
     let inputs: Vec<&Path> = inputs.into_iter().flatten().map(|path| path.as_path()).collect();
     outputs::check(results, &inputs, args.outputs.force.force)?;
     // the numbers of a report need all rows
@@ -92,7 +93,8 @@ pub(crate) fn run(args: &FitArgs) -> Result<(), Failure> {
     }
     if args.outputs.report.is_some() || args.numbers.wanted() {
         let mut watch = Watch::new(args.work.log_format);
-        let report = TableReport::new(&file, table.values.view(), by, args.seed.seed, learned.choice(), &mut watch);
+        let observer = &mut |progress: &Progress<'_>| watch.see(progress);
+        let report = TableReport::new(&file, table.values.view(), by, args.seed.seed, learned.choice(), observer);
         watch.finish();
         let report = report.map_err(|error| Origin::Table(origin).describe(&error))?;
         if let Some(path) = &args.outputs.report {
@@ -204,14 +206,18 @@ fn summary(table: &Table, learned: &LearnedTable) -> Vec<(String, String)> {
         _ => format!("all {iterations} iterations done; --iterations allows more"),
     };
     let exact = if fit.is_exact() { "exact" } else { "a lower bound" };
+    // columns that count less than once make another number of it, which no criterion is for
+    let weighted = fit.model.columns().views().is_some();
+    let likelihood = if weighted { "weighted log-likelihood" } else { "log-likelihood" };
     let lines = [
         ("rows", Some(rows.to_string())),
         ("columns", Some(columns.to_string())),
         ("missing values", (missing > 0).then(|| missing.to_string())),
         ("causes", Some(format!("{} ({})", fit.model.h(), cause_origin(&learned.causes)))),
         ("training", Some(training)),
-        ("log-likelihood", Some(format!("{:.4} per row ({exact})", fit.bound / fit.weight))),
-        ("BIC", Some(format!("{:.1} (smaller is better)", fit.bic()))),
+        ("views", views::words(&fit.model)),
+        (likelihood, Some(format!("{:.4} per row ({exact})", fit.bound / fit.weight))),
+        ("BIC", (!weighted).then(|| format!("{:.1} (smaller is better)", fit.bic()))),
     ];
     lines.into_iter().filter_map(|(what, value)| Some((what.to_owned(), value?))).collect()
 }
@@ -219,7 +225,7 @@ fn summary(table: &Table, learned: &LearnedTable) -> Vec<(String, String)> {
 impl Summary {
     fn show(&self, names: &[String], screen: &mut Screen) -> Result<(), Failure> {
         for (what, value) in &self.settings {
-            screen.say(&format!("{what:<16}{value}"))?;
+            screen.say(&format!("{what:<15} {value}"))?;
         }
         if names.len() > MOST_COLUMNS && self.same_family() {
             screen.say(&format!("families        {} in all {} columns", self.specs[0], names.len()))?;

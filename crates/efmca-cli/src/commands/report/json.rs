@@ -4,6 +4,7 @@ use efmca::tasks::select::CauseChoice;
 use serde_json::{Value, json};
 
 use super::TableReport;
+use crate::commands::views;
 
 pub(super) fn json_of(report: &TableReport<'_>) -> Value {
     let names = report.file.column_names();
@@ -46,6 +47,7 @@ pub(super) fn json_of(report: &TableReport<'_>) -> Value {
         "unlikely_rows": unlikely(report),
         "groups": groups(report),
         "number_of_causes": report.choice.map(choice),
+        "views": views::as_json(report.file),
     })
 }
 

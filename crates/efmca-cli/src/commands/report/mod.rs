@@ -7,6 +7,7 @@ mod page;
 
 use std::path::PathBuf;
 
+use efmca::Observer;
 use efmca::tasks::overview::{Effect, Grouping, Overview, TableOverview};
 use efmca::tasks::select::CauseChoice;
 use efmca_io::table_file::{Kind, Table, read_table, shown};
@@ -17,6 +18,7 @@ use ndarray::{Array2, ArrayView2, Axis};
 use crate::args::common::{ForceArgs, SeedArgs, TableArgs, WorkArgs};
 use crate::commands::fit::causes::{number, percent};
 use crate::commands::impute::place_of;
+use crate::commands::views;
 use crate::errors::{Origin, TableOrigin};
 use crate::failure::Failure;
 use crate::outputs::{self, Output};
@@ -109,19 +111,13 @@ pub(crate) fn run(args: &ReportArgs) -> Result<(), Failure> {
     let (names, labels) = (file.column_names(), &file.labels);
     let origin = TableOrigin { path: &args.input, names: &names, labels, step: 1, learning: false };
     let mut watch = Watch::new(args.work.log_format);
-    let report = TableReport::new(&file, values.view(), by, args.seed.seed, None, &mut watch);
+    let report = TableReport::new(&file, values.view(), by, args.seed.seed, None, &mut |step| watch.see(step));
     watch.finish();
     let report = report.map_err(|error| Origin::Table(origin).describe(&error))?;
-    let page = Report {
-        title: format!("{} and {}", file_name(&args.input), file_name(&args.model)),
-        summary: vec![
-            ("table".into(), args.input.display().to_string()),
-            ("model".into(), args.model.display().to_string()),
-            ("log-likelihood".into(), format!("{:.4} per row", report.overview.log_likelihood)),
-        ],
-        ..Report::default()
-    };
-    report.on(page)?.write(&args.output, args.force.force).map_err(Failure::work)?;
+    let title = format!("{} and {}", file_name(&args.input), file_name(&args.model));
+    let about = [("table", &args.input), ("model", &args.model)];
+    let about = about.map(|(what, path)| (what.to_owned(), path.display().to_string())).to_vec();
+    report.page(title, about)?.write(&args.output, args.force.force).map_err(Failure::work)?;
     report.write_numbers(&args.options)?;
     let mut screen = Screen::new();
     screen.notes(&args.input, &changes)?;
@@ -176,7 +172,52 @@ impl Groups {
     }
 }
 
+/// A report for those who call it without a terminal: the Python package.
+pub struct TablePage<'a>(TableReport<'a>);
+
+impl<'a> TablePage<'a> {
+    /// Looks at rows of the columns of a model; `by` is the name of groups, and the groups.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Overview::run_observed`].
+    pub fn new(
+        file: &'a ModelFile,
+        values: ArrayView2<'_, f64>,
+        by: Option<(String, Grouping)>,
+        seed: u64,
+        observer: &mut Observer<'_>,
+    ) -> efmca::Result<TablePage<'a>> {
+        let by = by.map(|(column, grouping)| Groups { column, grouping });
+        TableReport::new(file, values, by, seed, None, observer).map(TablePage)
+    }
+
+    /// The numbers, as docs/TABLES.md describes them.
+    #[must_use]
+    pub fn json(&self) -> String {
+        json::json_of(&self.0).to_string()
+    }
+
+    /// The page.
+    ///
+    /// # Errors
+    ///
+    /// What cannot be drawn, in words.
+    pub fn html(&self, title: &str) -> Result<String, String> {
+        let page = self.0.page(title.to_owned(), Vec::new());
+        let page = page.map_err(|failure| failure.to_string())?;
+        page.to_html().map_err(|error| error.to_string())
+    }
+}
+
 impl<'a> TableReport<'a> {
+    /// A page of this title, about these things first.
+    fn page(&self, title: String, mut summary: Vec<(String, String)>) -> Result<Report, Failure> {
+        summary.push(("log-likelihood".into(), format!("{:.4} per row", self.overview.log_likelihood)));
+        summary.extend(views::words(&self.file.model).map(|words| ("views".into(), words)));
+        self.on(Report { title, summary, ..Report::default() })
+    }
+
     /// Looks at the table with the eyes of the model.
     pub(crate) fn new(
         file: &'a ModelFile,
@@ -184,13 +225,13 @@ impl<'a> TableReport<'a> {
         by: Option<Groups>,
         seed: u64,
         choice: Option<&'a CauseChoice>,
-        watch: &mut Watch,
+        observer: &mut Observer<'_>,
     ) -> efmca::Result<TableReport<'a>> {
         let (column, overview) = match by {
             Some(Groups { column, grouping }) => (Some(column), Overview::new().groups(grouping)),
             None => (None, Overview::new()),
         };
-        let overview = overview.seed(seed).run_observed(&file.model, values, &mut |step| watch.see(step))?;
+        let overview = overview.seed(seed).run_observed(&file.model, values, observer)?;
         Ok(TableReport { file, overview, by: column, rows: values.nrows(), choice })
     }
 

@@ -250,7 +250,7 @@ impl<'a> Truncated<'a> {
         } else {
             self.q = Vec::new();
         }
-        let found = self.dispatch(model, &Tables::new(model), Job::EStep, 0..self.sets.n(), beta)?;
+        let found = self.dispatch(model, &Tables::for_posteriors(model), Job::EStep, 0..self.sets.n(), beta)?;
         self.filled = true;
         self.iteration += 1;
         Ok(found)
@@ -260,7 +260,7 @@ impl<'a> Truncated<'a> {
     pub(crate) fn e_step_of(&mut self, rows: Range<usize>, model: &Model, beta: f64) -> Result<(Moments, Effort)> {
         self.q = Vec::new();
         let last = rows.end == self.sets.n();
-        let found = self.dispatch(model, &Tables::new(model), Job::EStep, rows, beta)?;
+        let found = self.dispatch(model, &Tables::for_posteriors(model), Job::EStep, rows, beta)?;
         self.filled |= last;
         self.iteration += 1;
         Ok(found)

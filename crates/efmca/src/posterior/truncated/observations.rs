@@ -180,7 +180,8 @@ impl<F: Float> Observations<F> {
                 for (l, k) in span.enumerate() {
                     whole[l * pixels + pixel] = t[k];
                 }
-                whole[l_max * pixels + pixel] = if there[column] { family.log_h(y[column]) } else { 0.0 };
+                whole[l_max * pixels + pixel] =
+                    if there[column] { columns.weight(column) * family.log_h(y[column]) } else { 0.0 };
                 whole[(l_max + 1) * pixels + pixel] = f64::from(u8::from(there[column]));
             }
             put_in_frame(columns, &frame, &mut t, &there, |l, column, value| {

@@ -177,7 +177,8 @@ impl Split<'_> {
                 let held_out = |n: &usize| seen[[*n, d]].is_nan() && !table[[*n, d]].is_nan();
                 let responsibilities = posteriors.responsibilities.of_column(posteriors.tables, d);
                 let mut predictor = Predictor::of_model(model, &tables, d, resolution(d));
-                let score = |n: usize| (n, predictor.score(responsibilities.row(n), table[[n, d]]));
+                let weight = model.columns().weight(d);
+                let score = |n: usize| (n, weight * predictor.score(responsibilities.row(n), table[[n, d]]));
                 (0..table.nrows()).filter(held_out).map(score).collect()
             })
             .collect();

@@ -66,7 +66,7 @@ impl ColumnMixture {
         let etas: Vec<Vec<f64>> =
             (0..responsibilities.ncols()).map(|h| span.clone().map(|k| tables.eta[[h, k]]).collect()).collect();
         let rounded = needs_integrals(family.support().measure, model.columns().resolution(d));
-        let mut t = vec![0.0; span.len()];
+        let (mut t, weight) = (vec![0.0; span.len()], model.columns().weight(d));
         for (n, mut row) in responsibilities.outer_iter_mut().enumerate() {
             let y = rows.seen[[n, d]];
             if y.is_nan() {
@@ -80,7 +80,8 @@ impl ColumnMixture {
                 None => family.log_density(y, eta),
             };
             let densities = etas.iter().enumerate().map(log);
-            let logs: Vec<f64> = row.iter().zip(densities).map(|(r, log)| r.max(SMALLEST).ln() - log).collect();
+            let logs: Vec<f64> =
+                row.iter().zip(densities).map(|(r, log)| r.max(SMALLEST).ln() - weight * log).collect();
             normalised(&logs, &mut row);
         }
         ColumnMixture::new(rows, d, resolution, &responsibilities)

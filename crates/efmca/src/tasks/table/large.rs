@@ -1,9 +1,10 @@
 //! Large tables: most of the training on a part of the rows, the end on all of them.
 
-use ndarray::Array1;
+use ndarray::{Array1, Array2};
 
 use super::TableLearner;
 use crate::model::{Data, LARGEST_EXACT_H, is_sparse};
+use crate::tasks::held_out::rows_of;
 
 /// Values of a table from which on it is large.
 const LARGE: usize = 1 << 24;
@@ -39,7 +40,8 @@ impl<'a> Part<'a> {
         Part::new(data, data.n().div_ceil((SEARCHED / data.d().max(1)).max(LEAST_ROWS / 4)).max(1))
     }
 
-    fn new(data: &'a dyn Data, step: usize) -> Part<'a> {
+    /// Every `step`-th row.
+    pub(super) fn new(data: &'a dyn Data, step: usize) -> Part<'a> {
         let weights = data.weights().map(|weights| weights.iter().step_by(step).copied().collect());
         Part { data, step, weights }
     }
@@ -48,6 +50,17 @@ impl<'a> Part<'a> {
     fn counts(&self) -> bool {
         self.weights.as_ref().is_none_or(|weights| weights.sum() > 0.0)
     }
+}
+
+/// Searches for families and for the number of causes in sparse rows, and in rows that are not in memory, look at every so
+/// many-th row: those that are made whole take 64 MB, or are a thousand.
+pub fn search_step(data: &dyn Data) -> usize {
+    Part::to_search(data).step
+}
+
+/// Every `step`-th row, made whole.
+pub fn every_row(data: &dyn Data, step: usize) -> Array2<f64> {
+    rows_of(&Part::new(data, step.max(1)))
 }
 
 impl Data for Part<'_> {
@@ -100,7 +113,6 @@ impl TableLearner {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ndarray::Array2;
 
     #[test]
     fn parts_are_taken_of_large_tables_only() {
@@ -110,6 +122,8 @@ mod tests {
         let part = Part::to_begin_with(&large).unwrap();
         assert_eq!((part.step, part.n()), (32, 1 << 15));
         assert!(Part::to_begin_with(&rows(5000, 4000)).is_none());
+        assert_eq!((search_step(&rows(20_000, 4000)), search_step(&rows(1000, 4000))), (10, 1));
+        assert_eq!(every_row(&ndarray::array![[1.0], [2.0], [3.0]], 2), ndarray::array![[1.0], [3.0]]);
     }
 
     #[test]

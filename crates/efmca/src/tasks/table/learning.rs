@@ -4,11 +4,12 @@ use ndarray::ArrayView2;
 
 use super::large::Part;
 use super::starts::best_start;
+use super::views::Known;
 use super::{CauseOrigin, FamilyOrigin, LearnedTable, TableLearner};
 use crate::em::{Em, Fit, Init, Observer, Progress, Structure, TrainingProgress};
 use crate::error::{Error, Result};
 use crate::family::{FamilySpec, SharedFamily};
-use crate::model::{Data, LARGEST_EXACT_H, Model, Resolution, is_sparse};
+use crate::model::{Data, LARGEST_EXACT_H, Model, Resolution, Views, is_sparse};
 use crate::posterior::Truncation;
 use crate::tasks::causes::{Causes, DENSITY_SHARE, PER_COLUMN};
 use crate::tasks::held_out::{Source, rows_of};
@@ -43,8 +44,24 @@ struct Families {
     origins: Vec<FamilyOrigin>,
     /// How finely the values of each column were written down.
     resolutions: Vec<Resolution>,
+    /// Groups of columns that count alike, with their weights.
+    views: Option<Views>,
     /// The model that came with them, if they were found.
     fit: Option<Fit>,
+}
+
+impl Families {
+    /// The same with the weights of the views of `settings`, which `data` tells.
+    fn weighed(mut self, settings: &TableLearner, data: &dyn Data) -> Result<Families> {
+        let known = Known { families: &self.all, resolutions: &self.resolutions, seed: settings.seed };
+        self.views = match (&settings.views, &settings.start) {
+            (Some(views), _) => Some(known.weighed(views, data)?),
+            // a training that continues has the weights that it had
+            (None, Some(model)) => model.columns().views().cloned(),
+            (None, None) => None,
+        };
+        Ok(self)
+    }
 }
 
 /// The number of causes.
@@ -61,7 +78,7 @@ pub(super) fn learn(
     observer: &mut Observer<'_>,
 ) -> Result<LearnedTable> {
     let mut watch = Watch::new(observer);
-    let families = settings.families(table, &mut watch)?;
+    let families = settings.families(table, &mut watch)?.weighed(settings, &table)?;
     let causes = settings.number_of_causes(table, &families, &mut watch)?;
     settings.learned(data, families, causes, watch)
 }
@@ -76,7 +93,7 @@ pub(super) fn learn_by_part(
     let table = rows_of(&part);
     let mut watch = Watch::new(observer);
     let search = |watch: &mut Watch<'_, '_>| {
-        let families = settings.families(table.view(), watch)?;
+        let families = settings.families(table.view(), watch)?.weighed(settings, &table)?;
         let causes = settings.number_of_causes(table.view(), &families, watch)?;
         Ok((Families { fit: None, ..families }, causes))
     };
@@ -100,9 +117,10 @@ pub(super) fn learn_given(
     }
     // some rows say how finely values were written down; the others are not looked at
     let resolutions = Resolution::of_columns(rows_of(&Part::to_search(data)).view(), &settings.resolutions);
-    let families = Families { all, origins: vec![FamilyOrigin::Given; data.d()], resolutions, fit: None };
+    let families = Families { all, origins: vec![FamilyOrigin::Given; data.d()], resolutions, views: None, fit: None };
     let causes = CauseNumber { h, origin: CauseOrigin::Given };
-    Some(settings.learned(data, families, causes, Watch::new(observer)))
+    let families = families.weighed(settings, data);
+    Some(families.and_then(|families| settings.learned(data, families, causes, Watch::new(observer))))
 }
 
 impl TableLearner {
@@ -171,6 +189,7 @@ impl TableLearner {
         }
         check_columns(&self.columns, table.ncols())?;
         check_columns(&self.resolutions, table.ncols())?;
+        self.views.iter().try_for_each(|views| views.over(table.ncols()).map(drop))?;
         let resolutions = Resolution::of_columns(table, &self.resolutions);
         // what is known of each column before anything is learned
         let specs: Vec<Option<FamilySpec>> = (0..table.ncols())
@@ -185,7 +204,13 @@ impl TableLearner {
             for (d, (family, spec)) in all.iter().zip(specs.iter().flatten()).enumerate() {
                 check_column(family, spec, table.column(d), d, &resolutions[d])?;
             }
-            return Ok(Families { all, origins: (0..table.ncols()).map(origin).collect(), resolutions, fit: None });
+            return Ok(Families {
+                all,
+                origins: (0..table.ncols()).map(origin).collect(),
+                resolutions,
+                views: None,
+                fit: None,
+            });
         }
         let search = TableNoise::new().causes(self.first_causes(table)).iterations(self.short()).seed(self.seed);
         let given = specs.iter().enumerate().filter_map(|(d, spec)| Some((d, spec.clone()?)));
@@ -199,7 +224,7 @@ impl TableLearner {
             .into_iter()
             .enumerate()
             .map(|(d, column)| if column.fixed { origin(d) } else { FamilyOrigin::Found(Box::new(column)) });
-        Ok(Families { all, origins: origins.collect(), resolutions, fit: Some(fit) })
+        Ok(Families { all, origins: origins.collect(), resolutions, views: None, fit: Some(fit) })
     }
 
     /// The number of causes: given, or the one that predicts held-out entries best with these families.
@@ -221,7 +246,7 @@ impl TableLearner {
             (Causes::Auto, _) => {}
         }
         let search = CauseSearch::with_families(&families.all).iterations(self.short()).seed(self.seed);
-        let search = search.resolutions(&families.resolutions);
+        let search = search.resolutions(&families.resolutions).views(families.views.clone());
         match (search.run_observed(Source::Table(table), &mut |progress| watch.see(progress)), before) {
             (Err(Error::Stopped { .. }), Some(h)) => Ok(stopped(h)),
             (choice, _) => {
@@ -241,7 +266,7 @@ impl TableLearner {
     ) -> Result<Fit> {
         let h = causes.h.max(self.known_causes());
         let mut em = Em::new(h).families(&families.all).iterations(self.iterations).seed(self.seed);
-        em = em.resolutions(&families.resolutions);
+        em = em.resolutions(&families.resolutions).views(families.views.clone());
         em = em.pseudo_count(self.pseudo_count).density_pseudo_count(self.pseudo_count * DENSITY_SHARE);
         em = em.tolerance(self.tolerance).superposition(self.superposition);
         if let Some(structure) = &self.structure {
@@ -291,8 +316,9 @@ impl TableLearner {
             Some(_) => self.in_two_steps(em, data, watch)?,
             None => em.run_observed(data, &mut |progress| watch.see(progress))?,
         };
-        // the search for families had starts of its own, in which all rows counted alike
-        let before = before.filter(|_| data.weights().is_none() && self.start.is_none());
+        // the search for families had starts of its own, in which all rows and columns counted alike
+        let alike = data.weights().is_none() && families.views.is_none();
+        let before = before.filter(|_| alike && self.start.is_none());
         match before {
             Some(before) if before.bound > fit.bound => Ok(before.clone()),
             _ => Ok(fit),

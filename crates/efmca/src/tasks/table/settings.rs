@@ -8,7 +8,7 @@ use super::learning::{learn, learn_by_part, learn_given};
 use crate::em::{Observer, Structure, unobserved};
 use crate::error::{Error, Result};
 use crate::family::FamilySpec;
-use crate::model::{Data, LARGEST_EXACT_H, Model, Resolution, Superposition, is_sparse};
+use crate::model::{Data, LARGEST_EXACT_H, Model, Resolution, Superposition, Views, is_sparse};
 use crate::tasks::causes::Causes;
 use crate::tasks::held_out::rows_of;
 use crate::tasks::noise::{check_family, for_labels};
@@ -50,6 +50,8 @@ pub struct TableLearner {
     #[serde(default)]
     pub(super) resolutions: Vec<(usize, Resolution)>,
     pub(super) structure: Option<Structure>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) views: Option<Views>,
 }
 
 /// Rows of average data in each entry of the dictionaries: no value of a later table is impossible then, and no cause
@@ -99,6 +101,7 @@ impl TableLearner {
             start: None,
             resolutions: Vec::new(),
             structure: None,
+            views: None,
         }
     }
 
@@ -191,7 +194,7 @@ impl TableLearner {
     }
 
     /// The last training continues from this model, whose families and causes must be those of the table; there are no
-    /// other starts then.
+    /// other starts then. Its views stay, with their weights, unless others are given.
     #[must_use]
     pub fn start_from(mut self, model: Model) -> TableLearner {
         self.start = Some(Box::new(model));
@@ -204,6 +207,33 @@ impl TableLearner {
     #[must_use]
     pub fn structure(mut self, structure: Structure) -> TableLearner {
         self.structure = Some(structure);
+        self
+    }
+
+    /// Groups of columns that count alike (default: every column counts once). The weights are found once families are known, so
+    /// that those of `views` do not matter: the strongest cause of each view is worth as many nats as that of any other, or
+    /// three if it is worth less in one, and no column counts more than once. Columns in no view are one by themselves. The
+    /// bound of the training is that of the weighted likelihood; log-likelihoods of rows are not weighted.
+    ///
+    /// ```
+    /// use efmca::model::{Columns, Views};
+    /// use efmca::{Background, Model, family::family, tasks::table::TableLearner};
+    /// use ndarray::{Array2, array};
+    ///
+    /// // one cause of 30 columns, and one of the last two
+    /// let w = Array2::from_shape_fn((2, 32), |(h, d)| if (d < 30) == (h == 0) { 12.0 } else { 2.0 });
+    /// let columns = Columns::same(family("poisson")?, 32)?;
+    /// let truth = Model::from_parts(columns, array![0.4, 0.4], w, Background::fixed(&[2.0]))?;
+    /// let table = truth.sample(400, 1).y;
+    /// let views = Views::new([("last", vec![30, 31])])?;
+    /// let learned = TableLearner::new().family("poisson").causes(2).views(views).run(table.view())?;
+    /// let weights: Vec<f64> = learned.fit.model.columns().views().unwrap().iter().map(|view| view.weight).collect();
+    /// assert!(weights[0] == 1.0 && weights[1] < 0.2);
+    /// # Ok::<(), efmca::Error>(())
+    /// ```
+    #[must_use]
+    pub fn views(mut self, views: impl Into<Option<Views>>) -> TableLearner {
+        self.views = views.into();
         self
     }
 
@@ -249,6 +279,7 @@ impl TableLearner {
         }
         self.causes.check()?;
         self.structure.iter().try_for_each(|structure| structure.check_signs(self.superposition))?;
+        self.views.iter().try_for_each(Views::check)?;
         self.family.iter().chain(self.columns.iter().map(|(_, family)| family)).try_for_each(check_family)
     }
 

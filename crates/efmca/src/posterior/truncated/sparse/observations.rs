@@ -80,7 +80,7 @@ impl SparseObservations {
                 if t.iter().any(|t| t.is_nan() || t.abs() > Statistics::LARGEST) {
                     return Err(Error::TooExtreme { row, column, value: *value, family: family.spec() });
                 }
-                log_h += family.log_h(*value);
+                log_h += columns.weight(column) * family.log_h(*value);
                 for ((sum, t), zero) in sums[span.clone()].iter_mut().zip(&mut *t).zip(&zeros.t[span.clone()]) {
                     *t -= zero;
                     *sum += weight * *t;
@@ -191,7 +191,7 @@ impl Zeros {
                 continue;
             }
             family.t(0.0, &mut zeros.t[span]);
-            zeros.log_h_of[column] = family.log_h(0.0);
+            zeros.log_h_of[column] = columns.weight(column) * family.log_h(0.0);
         }
         zeros.log_h = zeros.log_h_of.iter().sum();
         zeros
