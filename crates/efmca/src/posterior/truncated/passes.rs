@@ -79,7 +79,7 @@ impl<F: Float, R: Rank> Passes<F, R> {
             let terms = &mut self.terms[cause * layout.width..][..layout.width];
             kernel::log_terms(layout.set, eta, a, &row.t, terms);
             if row.missing {
-                kernel::mask_terms(&row.present, terms);
+                kernel::mask_terms(layout.set, &row.present, terms);
             }
         }
     }
@@ -244,7 +244,7 @@ impl<F: Float, R: Rank> Passes<F, R> {
         let size = (1 + layout.l) * width;
         let own = &mut self.best[..width];
         if row.missing {
-            kernel::mask_terms(&row.present, own);
+            kernel::mask_terms(layout.set, &row.present, own);
         }
         let (assigned, sums) = self.block[layout.h * size..][..size].split_at_mut(width);
         for (to, own) in assigned.iter_mut().zip(&*own) {
@@ -317,14 +317,11 @@ impl<F: Float, R: Rank> Passes<F, R> {
         let (width, size) = (layout.width, (1 + layout.l) * layout.width);
         self.touch(cause);
         let (below, above) = self.best.split_at_mut((parent + 1) * width);
-        let share = kernel::Share { own: own.map(|_| &above[..width]), extra, t: &row.t };
+        let present = row.missing.then_some(&row.present[..]);
+        let share = kernel::Share { own: own.map(|_| &above[..width]), extra, t: &row.t, present };
         let (ranks, parent_ranks) = (layout.ranks(cause), &self.ranks[parent * width..][..width]);
         let (parent, sums) = (&mut below[parent * width..], &mut self.block[cause * size..][..size]);
-        if row.missing {
-            kernel::share_out_present(ranks, parent_ranks, &share, &row.present, sums, parent);
-        } else {
-            kernel::share_out(layout.set, ranks, parent_ranks, &share, sums, parent);
-        }
+        kernel::share_out(layout.set, ranks, parent_ranks, &share, sums, parent);
     }
 
     /// Notes that a cause has a part in the block.

@@ -63,7 +63,7 @@ impl<F: Float, R: Rank> Scan<F, R> {
         let (rank, (eta, a)) = (layout.ranks(cause), layout.parameters(cause));
         let sum = if self.row.missing {
             kernel::log_terms(layout.set, eta, a, &self.row.t, scratch);
-            kernel::mask_terms(&self.row.present, scratch);
+            kernel::mask_terms(layout.set, &self.row.present, scratch);
             kernel::sum_with(layout.set, rank, scratch, &self.best_rank, &self.best_term)
         } else {
             let cause = (rank, eta, a);

@@ -67,6 +67,19 @@ pub(super) fn dot<F: Float>(_: Avx2, a: &[F], b: &[F]) -> Option<F> {
     fits(&[a.len(), b.len()]).then(|| F::of_single(unsafe { dot_lanes(a, b) }))
 }
 
+/// [`kernel::mask_terms_twin`], compiled for AVX2.
+#[target_feature(enable = "avx2")]
+fn mask_terms_wide<F: Float>(present: &[F], terms: &mut [F]) {
+    kernel::mask_terms_twin(present, terms);
+}
+
+/// [`kernel::mask_terms`].
+#[inline(always)]
+pub(super) fn mask_terms<F: Float>(_: Avx2, present: &[F], terms: &mut [F]) {
+    // SAFETY: there is a proof that the processor has AVX2
+    unsafe { mask_terms_wide(present, terms) }
+}
+
 /// [`kernel::add_times_twin`], compiled for AVX2.
 #[target_feature(enable = "avx2")]
 fn add_times_wide<F: Float>(factor: F, values: &[F], sums: &mut [F]) {

@@ -56,10 +56,10 @@ pub(in crate::posterior::truncated) fn give_owned<F: Float, R: Rank>(
 }
 
 #[target_feature(enable = "avx2")]
-fn share_out_lanes<R: Lanes, const CONSTANT: bool>(
+fn share_out_lanes<R: Lanes, const CONSTANT: bool, const MISSING: bool>(
     rank: &[R],
     parent_rank: &[R],
-    (own, extra, t): (&[f32], f32, &[f32]),
+    (own, extra, t, present): (&[f32], f32, &[f32], &[f32]),
     sums: &mut [f32],
     parent: &mut [f32],
 ) {
@@ -75,7 +75,11 @@ fn share_out_lanes<R: Lanes, const CONSTANT: bool>(
                 let whole = if CONSTANT { extra } else { _mm256_add_ps(extra, load(own, column)) };
                 let mask = R::mask(wins, part);
                 store(parent, column, _mm256_add_ps(load(parent, column), _mm256_blendv_ps(whole, zero, mask)));
-                let given = _mm256_blendv_ps(zero, whole, mask);
+                let mut given = _mm256_blendv_ps(zero, whole, mask);
+                if MISSING {
+                    let there = _mm256_cmp_ps::<_CMP_GT_OQ>(load(present, column), zero);
+                    given = _mm256_and_ps(given, there);
+                }
                 store(sums, column, _mm256_add_ps(load(sums, column), given));
                 for plane in (0..t.len()).step_by(width) {
                     let place = width + plane + column;
@@ -98,32 +102,37 @@ pub(in crate::posterior::truncated) fn share_out<F: Float, R: Rank>(
     parent: &mut [F],
 ) -> Option<()> {
     let (sums, parent, t) = (F::singles_mut(sums)?, F::singles_mut(parent)?, F::singles(share.t)?);
-    let constant = share.own.is_none();
-    let own = match share.own {
-        Some(own) => F::singles(own)?,
-        None => &[],
-    };
+    let (constant, missing) = (share.own.is_none(), share.present.is_some());
+    let own = share.own.map_or(Some(&[][..]), F::singles)?;
+    let present = share.present.map_or(Some(&[][..]), F::singles)?;
     let width = rank.len();
     let own_length = if constant { width } else { own.len() };
-    if !fits(&[width, parent_rank.len(), own_length, parent.len()])
+    let present_length = if missing { present.len() } else { width };
+    if !fits(&[width, parent_rank.len(), own_length, present_length, parent.len()])
         || !t.len().is_multiple_of(width)
         || sums.len() != width + t.len()
     {
         return None;
     }
-    let share = (own, share.extra.f64() as f32, t);
-    // SAFETY: there is a proof that the processor has AVX2
-    unsafe {
-        match (R::bytes(rank), R::bytes(parent_rank), constant) {
-            (Some(rank), Some(above), true) => share_out_lanes::<i8, true>(rank, above, share, sums, parent),
-            (Some(rank), Some(above), false) => share_out_lanes::<i8, false>(rank, above, share, sums, parent),
-            (_, _, true) => {
-                share_out_lanes::<i16, true>(R::words(rank)?, R::words(parent_rank)?, share, sums, parent);
+    let share = (own, share.extra.f64() as f32, t, present);
+    macro_rules! call {
+        ($ranks:path) => {{
+            let (rank, above) = ($ranks(rank)?, $ranks(parent_rank)?);
+            // SAFETY: there is a proof that the processor has AVX2
+            unsafe {
+                match (constant, missing) {
+                    (true, false) => share_out_lanes::<_, true, false>(rank, above, share, sums, parent),
+                    (false, false) => share_out_lanes::<_, false, false>(rank, above, share, sums, parent),
+                    (true, true) => share_out_lanes::<_, true, true>(rank, above, share, sums, parent),
+                    (false, true) => share_out_lanes::<_, false, true>(rank, above, share, sums, parent),
+                }
             }
-            (_, _, false) => {
-                share_out_lanes::<i16, false>(R::words(rank)?, R::words(parent_rank)?, share, sums, parent);
-            }
-        }
+        }};
+    }
+    if R::bytes(rank).is_some() {
+        call!(R::bytes)
+    } else {
+        call!(R::words)
     }
     Some(())
 }

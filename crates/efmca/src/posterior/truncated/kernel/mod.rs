@@ -18,7 +18,7 @@ use super::avx2;
 pub(crate) use instructions::Instructions;
 pub(super) use numbers::place;
 pub(crate) use numbers::{Float, Rank};
-pub(super) use share::{Share, give_owned, share_out, share_out_present};
+pub(super) use share::{Share, give_owned, share_out};
 
 /// Columns that are worked on together. Rows are padded to a multiple of it.
 pub(crate) const LANES: usize = 32;
@@ -153,7 +153,16 @@ pub(super) fn log_terms_twin<F: Float>(eta: &[F], a: &[F], t: &[F], terms: &mut 
 
 /// Sets the log-terms of missing values to zero.
 #[inline(always)]
-pub(super) fn mask_terms<F: Float>(present: &[F], terms: &mut [F]) {
+pub(super) fn mask_terms<F: Float>(set: Instructions, present: &[F], terms: &mut [F]) {
+    #[cfg(target_arch = "x86_64")]
+    if let Instructions::Avx2(proof) = set {
+        return avx2::mask_terms(proof, present, terms);
+    }
+    mask_terms_twin(present, terms);
+}
+
+#[inline(always)]
+pub(super) fn mask_terms_twin<F: Float>(present: &[F], terms: &mut [F]) {
     for (term, present) in terms.iter_mut().zip(present) {
         *term = if *present > F::ZERO { *term } else { F::ZERO };
     }

@@ -1,6 +1,6 @@
 //! The way back: what states own goes to the causes that own it.
 
-use super::{Float, Instructions, LANES, Rank, add, blend, groups, groups_mut, mask_terms, masks};
+use super::{Float, Instructions, LANES, Rank, add, blend, groups, groups_mut, mask_terms_twin, masks};
 
 /// The part of each column that a state owns.
 pub(in crate::posterior::truncated) struct Share<'a, F> {
@@ -10,10 +10,13 @@ pub(in crate::posterior::truncated) struct Share<'a, F> {
     pub(in crate::posterior::truncated) extra: F,
     /// The statistics of the row, $L$ planes.
     pub(in crate::posterior::truncated) t: &'a [F],
+    /// Positive where a value is there; nothing if none is missing.
+    pub(in crate::posterior::truncated) present: Option<&'a [F]>,
 }
 
 /// Gives what a state owns to the cause that it has more than its parent where that cause wins, and to the parent
-/// elsewhere. The cause has $1 + L$ planes of sums: what it was given, and that times the statistics.
+/// elsewhere. The cause has $1 + L$ planes of sums: what it was given, and that times the statistics; nothing is given where a value
+/// is missing.
 #[inline(always)]
 pub(in crate::posterior::truncated) fn share_out<F: Float, R: Rank>(
     set: Instructions,
@@ -29,28 +32,14 @@ pub(in crate::posterior::truncated) fn share_out<F: Float, R: Rank>(
     {
         return;
     }
-    share_out_where(rank, parent_rank, share, None, sums, parent);
-}
-
-/// The same where values are missing.
-#[inline(always)]
-pub(in crate::posterior::truncated) fn share_out_present<F: Float, R: Rank>(
-    rank: &[R],
-    parent_rank: &[R],
-    share: &Share<'_, F>,
-    present: &[F],
-    sums: &mut [F],
-    parent: &mut [F],
-) {
-    share_out_where(rank, parent_rank, share, Some(present), sums, parent);
+    share_out_twin(rank, parent_rank, share, sums, parent);
 }
 
 #[inline(always)]
-fn share_out_where<F: Float, R: Rank>(
+fn share_out_twin<F: Float, R: Rank>(
     rank: &[R],
     parent_rank: &[R],
     share: &Share<'_, F>,
-    present: Option<&[F]>,
     sums: &mut [F],
     parent: &mut [F],
 ) {
@@ -69,8 +58,8 @@ fn share_out_where<F: Float, R: Rank>(
         }
         let mut given = blend(&wins, &whole, &zeros);
         add(parent, &blend(&wins, &zeros, &whole));
-        if let Some(present) = present {
-            mask_terms(&groups(present)[index], &mut given);
+        if let Some(present) = share.present {
+            mask_terms_twin(&groups(present)[index], &mut given);
         }
         add(assigned, &given);
         for (sums, t) in sums.chunks_exact_mut(width).zip(share.t.chunks_exact(width)) {

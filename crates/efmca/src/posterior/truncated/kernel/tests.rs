@@ -66,7 +66,7 @@ macro_rules! for_all_types {
 }
 
 for_all_types! {
-    dot add_times log_terms sum_with add_cause two_best sum_with_new sums_with_two raise_ranks share_out give_owned
+    dot add_times log_terms mask_terms sum_with add_cause two_best sum_with_new sums_with_two raise_ranks share_out give_owned
 }
 
 mod twins {
@@ -95,6 +95,14 @@ mod twins {
             if width > 0 {
                 kernel::log_terms(set, &eta, &a, &t, &mut terms);
             }
+            bits(&terms)
+        });
+    }
+
+    pub(super) fn mask_terms<F: Float, R: Rank>() {
+        same(|set, drawn, width, _| {
+            let (present, mut terms) = (drawn.numbers::<F>(width), drawn.numbers(width));
+            kernel::mask_terms(set, &present, &mut terms);
             bits(&terms)
         });
     }
@@ -169,12 +177,14 @@ mod twins {
     }
 
     pub(super) fn share_out<F: Float, R: Rank>() {
-        for constant in [true, false] {
+        for (constant, missing) in [(true, false), (false, false), (true, true), (false, true)] {
             same(|set, drawn, width, planes| {
                 let (rank, parent_rank) = (drawn.ranks::<R>(width), drawn.ranks(width));
                 let (own, t) = (drawn.numbers::<F>(width), drawn.numbers(planes * width));
                 let (mut sums, mut parent) = (drawn.numbers((planes + 1) * width), drawn.numbers(width));
-                let share = Share { own: (!constant).then_some(&own[..]), extra: drawn.number(), t: &t };
+                let present: Vec<F> = (0..width).map(|_| F::of(f64::from(drawn.0.random_range(0..2)))).collect();
+                let present = missing.then_some(&present[..]);
+                let share = Share { own: (!constant).then_some(&own[..]), extra: drawn.number(), t: &t, present };
                 if width > 0 {
                     kernel::share_out(set, &rank, &parent_rank, &share, &mut sums, &mut parent);
                 }
