@@ -67,17 +67,24 @@ pub(super) fn dot<F: Float>(_: Avx2, a: &[F], b: &[F]) -> Option<F> {
     fits(&[a.len(), b.len()]).then(|| F::of_single(unsafe { dot_lanes(a, b) }))
 }
 
-/// [`kernel::mask_terms_twin`], compiled for AVX2.
 #[target_feature(enable = "avx2")]
-fn mask_terms_wide<F: Float>(present: &[F], terms: &mut [F]) {
-    kernel::mask_terms_twin(present, terms);
+fn mask_terms_lanes(present: &[f32], terms: &mut [f32]) {
+    // SAFETY: AVX2 is enabled, and the callers checked the lengths
+    unsafe {
+        let zero = _mm256_setzero_ps();
+        for column in (0..terms.len()).step_by(EIGHT) {
+            let there = _mm256_cmp_ps::<_CMP_GT_OQ>(load(present, column), zero);
+            store(terms, column, _mm256_and_ps(load(terms, column), there));
+        }
+    }
 }
 
-/// [`kernel::mask_terms`].
+/// [`kernel::mask_terms`], if the types are those of this module.
 #[inline(always)]
-pub(super) fn mask_terms<F: Float>(_: Avx2, present: &[F], terms: &mut [F]) {
+pub(super) fn mask_terms<F: Float>(_: Avx2, present: &[F], terms: &mut [F]) -> Option<()> {
+    let (present, terms) = (F::singles(present)?, F::singles_mut(terms)?);
     // SAFETY: there is a proof that the processor has AVX2
-    unsafe { mask_terms_wide(present, terms) }
+    fits(&[present.len(), terms.len()]).then(|| unsafe { mask_terms_lanes(present, terms) })
 }
 
 /// [`kernel::add_times_twin`], compiled for AVX2.

@@ -155,8 +155,10 @@ pub(super) fn log_terms_twin<F: Float>(eta: &[F], a: &[F], t: &[F], terms: &mut 
 #[inline(always)]
 pub(super) fn mask_terms<F: Float>(set: Instructions, present: &[F], terms: &mut [F]) {
     #[cfg(target_arch = "x86_64")]
-    if let Instructions::Avx2(proof) = set {
-        return avx2::mask_terms(proof, present, terms);
+    if let Instructions::Avx2(proof) = set
+        && avx2::mask_terms(proof, present, terms).is_some()
+    {
+        return;
     }
     mask_terms_twin(present, terms);
 }
