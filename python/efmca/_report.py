@@ -35,7 +35,13 @@ class TableReport:
         if place.exists() and not overwrite:
             raise FileExistsError(f"{place} is there already; overwrite=True replaces it")
         text = json.dumps(self.numbers, indent=2) + "\n" if place.suffix.lower() == ".json" else self.html
-        place.write_text(text, encoding="utf-8")
+        # a full disk leaves what was there, and never half of a page
+        part = place.with_name(f".{place.name}.{os.getpid()}.part")
+        try:
+            part.write_text(text, encoding="utf-8")
+            os.replace(part, place)
+        finally:
+            part.unlink(missing_ok=True)
 
     def _repr_html_(self) -> str:
         # a frame of its own keeps the page's styles to itself

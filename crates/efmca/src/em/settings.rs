@@ -260,8 +260,8 @@ impl Em {
 
     /// The same for columns whose family has a density (default: [`pseudo_count`](Em::pseudo_count)).
     ///
-    /// An average row has the spread of the whole column. A cause that has a narrow part of it, of 50 rows say, with a tenth of
-    /// that spread, is made twice as wide by half a row, where the probabilities of a few codes need about one.
+    /// An average row has the spread of the whole column. A cause that owns a narrow part of it, of 50 rows say, with a tenth of
+    /// that spread, has twice the variance with half a row of it, where the probabilities of a few codes need about one row.
     #[must_use]
     pub fn density_pseudo_count(mut self, pseudo_count: impl Into<Option<f64>>) -> Em {
         self.density_pseudo_count = pseudo_count.into();

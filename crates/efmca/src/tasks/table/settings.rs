@@ -212,7 +212,7 @@ impl TableLearner {
 
     /// Groups of columns that count alike (default: every column counts once). The weights are found once families are known, so
     /// that those of `views` do not matter: the strongest cause of each view is worth as many nats as that of any other, or
-    /// three if it is worth less in one, and no column counts more than once. Columns in no view are one by themselves. The
+    /// half a nat if it is worth less in one, and no column counts more than once. Columns in no view are one by themselves. The
     /// bound of the training is that of the weighted likelihood; log-likelihoods of rows are not weighted.
     ///
     /// ```
