@@ -69,6 +69,20 @@ pub(crate) fn distance(a: &[u64], b: &[u64]) -> Distance {
     found
 }
 
+/// The code of a state that is neither another one nor one of its flips.
+pub(crate) const OTHER: u16 = u16::MAX;
+
+/// A state as seen from `first`, which has `h` causes: number $H$ for `first` itself, the cause for one of its flips, and
+/// [`OTHER`] for all the rest.
+#[inline(always)]
+pub(crate) fn code(h: usize, first: &[u64], state: &[u64]) -> u16 {
+    match distance(first, state) {
+        Distance::None => h as u16,
+        Distance::One(cause) => cause as u16,
+        Distance::More => OTHER,
+    }
+}
+
 /// Turns 64 rows of 64 bits into columns.
 pub(crate) fn transpose(rows: &mut [u64; 64]) {
     let mut width = 32;
@@ -106,6 +120,14 @@ mod tests {
                 assert_eq!(row >> c & 1, column >> r & 1, "{r} {c}");
             }
         }
+    }
+
+    #[test]
+    fn codes_name_the_state_and_its_flips() {
+        let first = [5u64, 1 << 63];
+        let of = |state: [u64; 2]| code(128, &first, &state);
+        assert_eq!([of(first), of([4, 1 << 63]), of([5, 0]), of([5, 3 << 62])], [128, 0, 127, 126]);
+        assert_eq!([of([4, 0]), of([2, 1 << 63])], [OTHER; 2]);
     }
 
     #[test]

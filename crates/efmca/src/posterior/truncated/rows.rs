@@ -96,7 +96,7 @@ pub(super) fn rows<F: Float, R: Rank>(
                 continue;
             }
             let mut random = task.random(n, &work.row.t, 0);
-            work.rescore(task, star.map(|scores| scores.others), &mut sums);
+            work.rescore(task, star.as_ref(), &mut sums);
             let neighbours = neighbours(task, kept.sets, index);
             work.evolve(task, &mut random, neighbours, &mut sums);
             work.best_first(task);

@@ -1,6 +1,6 @@
 //! Which states stay in $\\mathcal K^{(n)}$: a state leaves only for a better one.
 
-use super::bits::{self, Distance};
+use super::bits::{self, OTHER};
 use super::kernel::{Float, Rank};
 use super::proposals::{Random, RowContext};
 use super::rows::Task;
@@ -24,12 +24,26 @@ impl<F: Float, R: Rank> Work<F, R> {
         if self.hashes.contains(&hash) {
             return false;
         }
-        let worst = self.worst;
-        self.states[worst * words..][..words].copy_from_slice(state);
-        self.joints[worst] = joint;
-        self.hashes[worst] = hash;
+        self.put(words, self.worst, state, (joint, hash));
         self.find_worst();
         true
+    }
+
+    /// Puts a state in the place of another.
+    fn put(&mut self, words: usize, place: usize, state: &[u64], (joint, hash): (f64, u64)) {
+        let h = self.flips.len();
+        let left = usize::from(self.codes[place]);
+        if left < h {
+            bits::flip(&mut self.known_flips, left);
+        }
+        let code = if self.scanned { bits::code(h, &self.first, state) } else { OTHER };
+        if usize::from(code) < h {
+            bits::flip(&mut self.known_flips, usize::from(code));
+        }
+        self.states[place * words..][..words].copy_from_slice(state);
+        self.joints[place] = joint;
+        self.hashes[place] = hash;
+        self.codes[place] = code;
     }
 
     /// All generations of proposals.
@@ -75,51 +89,78 @@ impl<F: Float, R: Rank> Work<F, R> {
 
     /// Scores all states that differ by one cause from `parent`, and offers them.
     pub(super) fn offer_flips(&mut self, task: &Task<'_, F, R>, parent: &[u64], sums: &mut Sums) {
-        let mut flips = std::mem::take(&mut self.flips);
-        let scanned = self.scanned && self.first == parent;
-        if !scanned {
-            if has_many(task, parent) {
-                self.ways.walk.flips(task.layout, &self.row, parent, &mut flips);
-            } else {
-                self.ways.passes.flips(task.layout, &self.row, parent, &mut flips);
-            }
-            sums.evaluations += task.layout.h as u64;
-            // the flips of the first state are gone
-            self.scanned = false;
-        }
-        let prior = log_prior(&task.layout.log_odds, parent);
-        let constants = task.constants.map(|constants| constants.of_flips(parent));
         let worst = self.joints[self.worst];
         self.better.clear();
-        for ((cause, sum), odds) in flips.iter().enumerate().zip(&task.layout.log_odds) {
-            let mut joint = sum + prior + if bits::has(parent, cause) { -odds } else { *odds };
-            if let Some(constants) = &constants {
-                joint += constants[cause];
+        if self.scanned && self.first == parent {
+            for (cause, joint) in self.flip_joints[..task.layout.h].iter().enumerate() {
+                if *joint > worst && !bits::has(&self.known_flips, cause) {
+                    self.better.push((*joint, cause as u32));
+                }
             }
-            if joint > worst && !(scanned && bits::has(&self.known_flips, cause)) {
-                self.better.push((joint, cause as u32));
+        } else {
+            if has_many(task, parent) {
+                self.ways.walk.flips(task.layout, &self.row, parent, &mut self.flips);
+            } else {
+                self.ways.passes.flips(task.layout, &self.row, parent, &mut self.flips);
+            }
+            sums.evaluations += task.layout.h as u64;
+            let prior = log_prior(&task.layout.log_odds, parent);
+            let constants = task.constants.map(|constants| constants.of_flips(parent));
+            self.flipped.copy_from_slice(parent);
+            for ((cause, sum), odds) in self.flips.iter().enumerate().zip(&task.layout.log_odds) {
+                let mut joint = sum + prior + if bits::has(parent, cause) { -odds } else { *odds };
+                if let Some(constants) = &constants {
+                    joint += constants[cause];
+                }
+                if joint > worst {
+                    bits::flip(&mut self.flipped, cause);
+                    if !self.hashes.contains(&bits::hash(&self.flipped)) {
+                        self.better.push((joint, cause as u32));
+                    }
+                    bits::flip(&mut self.flipped, cause);
+                }
             }
         }
-        // the best come first, so that none is let in that has to leave for another one
+        self.let_in_better(task, parent, sums);
+    }
+
+    /// Lets in those flips of `parent` that are in `better` and belong to the best, all at once.
+    fn let_in_better(&mut self, task: &Task<'_, F, R>, parent: &[u64], sums: &mut Sums) {
         let mut better = std::mem::take(&mut self.better);
         better.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        let mut flipped = std::mem::take(&mut self.flipped);
-        flipped.copy_from_slice(parent);
-        for (joint, cause) in &better {
-            if *joint <= self.joints[self.worst] {
-                break;
+        // one enters if more states are worse than it than flips are better
+        let mut entering = 0..better.len();
+        while !entering.is_empty() {
+            let middle = entering.start + entering.len() / 2;
+            match count_below(&self.joints, better[middle].0) > middle {
+                true => entering.start = middle + 1,
+                false => entering.end = middle,
             }
-            bits::flip(&mut flipped, *cause as usize);
-            if self.offer(task.words, &flipped, *joint) {
-                sums.replaced += 1;
-                self.parents.extend_from_slice(&flipped);
-                self.parent_joints.push(*joint);
+        }
+        better.truncate(entering.start);
+        if let Some((limit, _)) = better.last() {
+            self.leaving.clear();
+            let below = self.joints.iter().zip(0..).filter(|(joint, _)| *joint < limit);
+            self.leaving.extend(below.map(|(joint, place)| (*joint, place)));
+            if self.leaving.len() > better.len() {
+                self.leaving.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
             }
-            bits::flip(&mut flipped, *cause as usize);
+            let mut flipped = std::mem::take(&mut self.flipped);
+            flipped.copy_from_slice(parent);
+            for (index, (joint, cause)) in better.iter().enumerate() {
+                bits::flip(&mut flipped, *cause as usize);
+                self.put(task.words, self.leaving[index].1 as usize, &flipped, (*joint, bits::hash(&flipped)));
+                if task.generations > 1 {
+                    self.parents.extend_from_slice(&flipped);
+                    self.parent_joints.push(*joint);
+                }
+                bits::flip(&mut flipped, *cause as usize);
+            }
+            sums.replaced += better.len() as u64;
+            self.flipped = flipped;
+            self.find_worst();
         }
         self.better = better;
-        self.flips = flips;
-        self.flipped = flipped;
     }
 
     /// Scores the states that are new, and offers them.
@@ -128,7 +169,7 @@ impl<F: Float, R: Rank> Work<F, R> {
         self.child_hashes.clear();
         for state in states.chunks_exact(task.words) {
             // all flips of the first state have been offered, if they were scanned
-            if self.scanned && !matches!(bits::distance(&self.first, state), Distance::More) {
+            if self.scanned && bits::code(task.layout.h, &self.first, state) != OTHER {
                 continue;
             }
             let hash = bits::hash(state);
@@ -158,6 +199,7 @@ impl<F: Float, R: Rank> Work<F, R> {
         let highest = self.joints.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let best = first_of(&self.joints, highest);
         self.joints.swap(0, best);
+        self.codes.swap(0, best);
         for word in 0..task.words {
             self.states.swap(word, best * task.words + word);
         }
@@ -174,6 +216,18 @@ pub(super) fn lowest(values: &[f64]) -> f64 {
         }
     }
     rest.iter().chain(&lowest).copied().fold(f64::INFINITY, |a, b| if b < a { b } else { a })
+}
+
+/// How many of `values` are lower than `limit`, in lanes as well.
+fn count_below(values: &[f64], limit: f64) -> usize {
+    let (groups, rest) = values.as_chunks::<8>();
+    let mut counts = [0u64; 8];
+    for group in groups {
+        for (count, value) in counts.iter_mut().zip(group) {
+            *count += u64::from(*value < limit);
+        }
+    }
+    counts.iter().sum::<u64>() as usize + rest.iter().filter(|value| **value < limit).count()
 }
 
 /// Where `value` is in `values`.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::bits::{self, Distance};
+use super::bits::{self, OTHER};
 use super::kernel::{Float, Rank};
 use super::observations::Row;
 use super::proposals::Proposed;
@@ -21,6 +21,8 @@ pub(super) struct Work<F, R> {
     pub(super) states: Vec<u64>,
     pub(super) joints: Vec<f64>,
     pub(super) hashes: Vec<u64>,
+    /// Its states as seen from `first`.
+    pub(super) codes: Vec<u16>,
     pub(super) worst: usize,
     pub(super) q: Vec<f64>,
     /// The states of $\mathcal K^{(n)}$ that count, and their $q$.
@@ -35,8 +37,10 @@ pub(super) struct Work<F, R> {
     pub(super) child_hashes: Vec<u64>,
     pub(super) parents: Vec<u64>,
     pub(super) parent_joints: Vec<f64>,
-    /// The sums of all flips of a state, for the first state if `scanned`, and of that state itself.
+    /// The sums of all flips of a state.
     pub(super) flips: Vec<f64>,
+    /// The log-joints of all flips of the first state, and of that state itself, if `scanned`.
+    pub(super) flip_joints: Vec<f64>,
     pub(super) scanned: bool,
     /// Whether they came from a star, whose states are summed over rows.
     pub(super) in_star: bool,
@@ -46,8 +50,9 @@ pub(super) struct Work<F, R> {
     pub(super) known_flips: Vec<u64>,
     pub(super) child_places: Vec<u32>,
     pub(super) flipped: Vec<u64>,
-    /// Flips that are better than the worst state, with their log-joints.
+    /// Flips that are better than the worst state, with their log-joints, and the states that leave for them.
     pub(super) better: Vec<(f64, u32)>,
+    pub(super) leaving: Vec<(f64, u32)>,
     /// Rows that are read together.
     pub(super) scans: Vec<Scan<F, R>>,
     pub(super) scratch: Vec<F>,
@@ -62,6 +67,7 @@ impl<F: Float, R: Rank> Work<F, R> {
             states: vec![0; task.s * task.words],
             joints: vec![0.0; task.s],
             hashes: vec![0; task.s],
+            codes: vec![OTHER; task.s],
             worst: 0,
             q: vec![0.0; task.s],
             counting: Vec::with_capacity(task.s * task.words),
@@ -75,6 +81,7 @@ impl<F: Float, R: Rank> Work<F, R> {
             parents: Vec::new(),
             parent_joints: Vec::new(),
             flips: vec![0.0; h],
+            flip_joints: vec![0.0; h + 1],
             scanned: false,
             in_star: false,
             first: vec![0; task.words],
@@ -83,6 +90,7 @@ impl<F: Float, R: Rank> Work<F, R> {
             child_places: Vec::with_capacity(task.s),
             flipped: vec![0; task.words],
             better: Vec::with_capacity(h),
+            leaving: Vec::with_capacity(task.s),
             scans: (0..TOGETHER).map(|_| Scan::new(task.layout, Row::new(task.data.columns()))).collect(),
             scratch: vec![F::ZERO; task.layout.width],
         }
@@ -151,7 +159,7 @@ impl<F: Float, R: Rank> Work<F, R> {
     }
 
     /// Takes the sums of a star that the present row is in.
-    pub(super) fn take_star(&mut self, scores: Option<&Scores<&[F]>>) {
+    pub(super) fn take_star(&mut self, scores: Option<&Scores<&[F], &[u16]>>) {
         self.in_star = scores.is_some();
         if let Some((sum, flips)) = scores.and_then(|scores| scores.flips.split_last()) {
             self.flips.iter_mut().zip(flips).for_each(|(to, flip)| *to = flip.f64());
@@ -159,37 +167,54 @@ impl<F: Float, R: Rank> Work<F, R> {
         }
     }
 
-    /// Scores the states of $\mathcal K^{(n)}$ under the parameters as they are now.
-    pub(super) fn rescore(&mut self, task: &Task<'_, F, R>, others: Option<&[F]>, sums: &mut Sums) {
-        let words = task.words;
-        if self.scanned {
-            sums.evaluations += task.layout.h as u64;
+    /// The log-joints of the first state and of all its flips, from their sums.
+    fn find_flip_joints(&mut self, log_odds: &[f64]) {
+        let h = log_odds.len();
+        let prior = log_prior(log_odds, &self.first);
+        for ((joint, sum), odds) in self.flip_joints.iter_mut().zip(&self.flips).zip(log_odds) {
+            *joint = sum + prior + odds;
         }
+        let (flips, joints) = (&self.flips, &mut self.flip_joints);
+        bits::each(&self.first, |cause| joints[cause] = flips[cause] + prior - log_odds[cause]);
+        joints[h] = self.first_sum + prior;
+    }
+
+    /// Scores the states of $\mathcal K^{(n)}$ under the parameters as they are now.
+    pub(super) fn rescore(&mut self, task: &Task<'_, F, R>, star: Option<&Scores<&[F], &[u16]>>, sums: &mut Sums) {
+        let (words, h, log_odds) = (task.words, task.layout.h, &task.layout.log_odds);
         self.children.clear();
         self.child_places.clear();
         self.known_flips.fill(0);
-        let log_odds = &task.layout.log_odds;
-        let prior_of_first = if self.scanned { log_prior(log_odds, &self.first) } else { 0.0 };
-        for (index, state) in self.states.chunks_exact(words).enumerate() {
-            let known = if self.scanned { bits::distance(&self.first, state) } else { Distance::More };
-            match known {
-                Distance::None => self.joints[index] = self.first_sum + prior_of_first,
-                Distance::One(cause) => {
-                    let odds = log_odds[cause];
-                    let odds = if bits::has(&self.first, cause) { -odds } else { odds };
-                    self.joints[index] = self.flips[cause] + prior_of_first + odds;
-                    bits::flip(&mut self.known_flips, cause);
+        if self.scanned {
+            sums.evaluations += h as u64;
+            self.find_flip_joints(log_odds);
+        }
+        match star {
+            Some(star) => self.codes.copy_from_slice(star.codes),
+            None if self.scanned => {
+                let states = self.states.chunks_exact(words);
+                self.codes.iter_mut().zip(states).for_each(|(code, state)| *code = bits::code(h, &self.first, state));
+            }
+            None => self.codes.fill(OTHER),
+        }
+        for (index, code) in self.codes.iter().enumerate() {
+            if *code != OTHER {
+                self.joints[index] = self.flip_joints[usize::from(*code)];
+                if usize::from(*code) < h {
+                    bits::flip(&mut self.known_flips, usize::from(*code));
                 }
-                Distance::More => match others {
-                    Some(others) => {
-                        self.joints[index] = others[index].f64() + log_prior(log_odds, state);
-                        sums.evaluations += 1;
-                    }
-                    None => {
-                        self.children.extend_from_slice(state);
-                        self.child_places.push(index as u32);
-                    }
-                },
+                continue;
+            }
+            let state = &self.states[index * words..][..words];
+            match star {
+                Some(star) => {
+                    self.joints[index] = star.others[index].f64() + log_prior(log_odds, state);
+                    sums.evaluations += 1;
+                }
+                None => {
+                    self.children.extend_from_slice(state);
+                    self.child_places.push(index as u32);
+                }
             }
         }
         self.child_joints.clear();
@@ -252,21 +277,19 @@ impl<F: Float, R: Rank> Work<F, R> {
         self.counting_q.clear();
         let in_star = !given.is_empty();
         let mut given_to = given.iter_mut();
-        for ((state, q), place) in self.states.chunks_exact(task.words).zip(&self.q).zip(0..) {
+        let states = self.states.chunks_exact(task.words).zip(&self.q).zip(&self.codes);
+        for (((state, q), code), place) in states.zip(0..) {
             if *q > F::NEGLIGIBLE {
                 let q = *q * weight;
-                bits::each(state, |cause| sums.active[cause] += q);
                 if in_star {
-                    let number = match bits::distance(&self.first, state) {
-                        Distance::None => task.layout.h,
-                        Distance::One(cause) => cause,
-                        Distance::More => task.layout.h + 1 + place,
-                    };
+                    // causes that are active are counted with what the star gives
+                    let number = if *code == OTHER { task.layout.h + 1 + place } else { usize::from(*code) };
                     if let Some(to) = given_to.next() {
                         *to = (number as u32, F::of(q));
                     }
                     continue;
                 }
+                bits::each(state, |cause| sums.active[cause] += q);
                 self.counting.extend_from_slice(state);
                 self.counting_q.push(q);
             }

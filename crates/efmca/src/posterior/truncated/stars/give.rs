@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use ndarray::linalg::general_mat_mul;
-use ndarray::{Array2, s};
+use ndarray::{Array2, ArrayView2, s};
 
-use super::{Batch, END, Given, Shared, Stars, TOGETHER, runs};
+use super::{Batch, END, Given, NONE, Shared, Stars, TOGETHER, runs};
 use crate::posterior::truncated::bits;
 use crate::posterior::truncated::kernel::{self, Float, Rank};
 use crate::posterior::truncated::passes::Passes;
@@ -95,6 +95,65 @@ impl<'a, F: Float, R: Rank> Source<'a, F, R> {
     }
 }
 
+/// Those of a star's states that have a weight, each with a row of a matrix: about half of all flips.
+struct Used<F> {
+    /// Where the state with a number is, or [`NONE`].
+    place: Vec<u32>,
+    numbers: Vec<u32>,
+    weights: Vec<f64>,
+    /// $q$ of the states (rows) for each of [`TOGETHER`] data points.
+    q: Vec<F>,
+    statistics: Array2<F>,
+}
+
+impl<F: Float> Used<F> {
+    fn new(states: usize, length: usize) -> Used<F> {
+        Used {
+            place: vec![NONE; states],
+            numbers: Vec::with_capacity(states),
+            weights: Vec::with_capacity(states),
+            q: vec![F::ZERO; states * TOGETHER],
+            statistics: Array2::zeros((states, length)),
+        }
+    }
+
+    /// Forgets the star before.
+    fn begin(&mut self) {
+        self.numbers.drain(..).for_each(|number| self.place[number as usize] = NONE);
+        self.weights.clear();
+    }
+
+    /// Begins with other data points of the same star.
+    fn next(&mut self) {
+        self.q[..self.numbers.len() * TOGETHER].fill(F::ZERO);
+    }
+
+    /// Data point `index` gives `q` to the state with `number`.
+    #[inline(always)]
+    fn give(&mut self, number: u32, index: usize, q: F) {
+        let mut place = self.place[number as usize];
+        if place == NONE {
+            place = self.numbers.len() as u32;
+            self.place[number as usize] = place;
+            self.numbers.push(number);
+            self.weights.push(0.0);
+            self.q[place as usize * TOGETHER..][..TOGETHER].fill(F::ZERO);
+            self.statistics.row_mut(place as usize).fill(F::ZERO);
+        }
+        self.q[place as usize * TOGETHER + index] = q;
+        self.weights[place as usize] += q.f64();
+    }
+
+    /// Adds the statistics `t` of the data points to those of the states.
+    fn add(&mut self, t: &ArrayView2<'_, F>) {
+        let used = self.numbers.len();
+        if let Ok(q) = ArrayView2::from_shape((self.place.len(), TOGETHER), &self.q) {
+            let q = q.slice(s![..used, ..t.nrows()]);
+            general_mat_mul(F::ONE, &q, t, F::ONE, &mut self.statistics.slice_mut(s![..used, ..]));
+        }
+    }
+}
+
 /// Sums what rows give, and the buffers for it.
 struct Giver<'a, F, R> {
     source: Source<'a, F, R>,
@@ -113,45 +172,38 @@ impl<'a, F: Float, R: Rank> Giver<'a, F, R> {
     fn give(&mut self, stars: Range<usize>) {
         let Source { task, all, .. } = self.source;
         let mut batch = Batch::new(task);
-        let mut q = Array2::zeros((TOGETHER, all.h + 1));
-        let mut statistics = Array2::zeros((all.h + 1, task.layout.l * task.layout.width));
-        let mut weights = vec![0.0; all.h + 1];
+        let mut used = Used::new(all.h + 1, task.layout.l * task.layout.width);
         let (mut flipped, mut shared) = (vec![0; task.words], Vec::new());
         for (state, rows) in &all.stars[stars] {
-            statistics.fill(F::ZERO);
-            weights.fill(0.0);
+            used.begin();
             for rows in all.order[rows.clone()].chunks(TOGETHER) {
-                let mut q = q.slice_mut(s![..rows.len(), ..]);
-                q.fill(F::ZERO);
+                used.next();
                 shared.clear();
-                for ((mut q, row), index) in q.outer_iter_mut().zip(rows).zip(0..) {
-                    let Some(q) = q.as_slice_mut() else { continue };
+                for (index, row) in rows.iter().enumerate() {
                     let given = self.source.of_row(*row).iter().take_while(|(number, _)| *number != END);
                     for ((number, value), entry) in given.zip(0..) {
                         if *number as usize <= all.h {
-                            q[*number as usize] = *value;
-                            weights[*number as usize] += value.f64();
+                            used.give(*number, index, *value);
                         } else {
                             shared.push(Shared::new(self.source.state(*row, *number), index * task.s + entry));
                         }
                     }
                 }
                 let t = batch.load(task, all.start, rows);
-                general_mat_mul(F::ONE, &q.t(), &t, F::ONE, &mut statistics);
+                used.add(&t);
                 let source = self.source;
                 for run in runs(&mut shared, |shared| source.state_of(rows, shared)) {
                     self.give_run(rows, run, |row| t.row(row).to_slice().unwrap_or(&[]));
                 }
             }
-            for (flip, (weight, statistics)) in weights.iter().zip(statistics.outer_iter()).enumerate() {
-                if *weight > 0.0 {
-                    flipped.copy_from_slice(state);
-                    if flip < all.h {
-                        bits::flip(&mut flipped, flip);
-                    }
-                    self.passes.give(task.layout, &flipped, *weight, statistics.to_slice().unwrap_or(&[]));
-                    self.passes.flush(task.layout, &mut self.sums, false);
+            for ((number, weight), statistics) in
+                used.numbers.iter().zip(&used.weights).zip(used.statistics.outer_iter())
+            {
+                flipped.copy_from_slice(state);
+                if (*number as usize) < all.h {
+                    bits::flip(&mut flipped, *number as usize);
                 }
+                self.give_state(&flipped, *weight, statistics.to_slice().unwrap_or(&[]));
             }
         }
         self.passes.flush(task.layout, &mut self.sums, true);
@@ -170,7 +222,16 @@ impl<'a, F: Float, R: Rank> Giver<'a, F, R> {
             weight += q.f64();
             kernel::add_times(layout.set, q, t(row), &mut self.statistics);
         }
-        self.passes.give(layout, state, weight, &self.statistics);
+        let statistics = std::mem::take(&mut self.statistics);
+        self.give_state(state, weight, &statistics);
+        self.statistics = statistics;
+    }
+
+    /// A state with the weight and the statistics of all rows that have it.
+    fn give_state(&mut self, state: &[u64], weight: f64, statistics: &[F]) {
+        let layout = self.source.task.layout;
+        bits::each(state, |cause| self.sums.active[cause] += weight);
+        self.passes.give(layout, state, weight, statistics);
         self.passes.flush(layout, &mut self.sums, false);
     }
 }

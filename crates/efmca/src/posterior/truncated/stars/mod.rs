@@ -49,16 +49,18 @@ pub(super) struct Stars<F> {
     stars: Vec<(Vec<u64>, Range<usize>)>,
     /// Where in the list each row of the block is.
     place: Vec<u32>,
-    scores: Scores<Vec<F>>,
+    scores: Scores<Vec<F>, Vec<u16>>,
 }
 
 /// Sums of log-terms for the rows of a list.
 #[derive(Debug, Default)]
-pub(super) struct Scores<T> {
+pub(super) struct Scores<T, C> {
     /// Of all $H$ flips of the first state, and of that state itself.
     pub(super) flips: T,
     /// Of those states of $\mathcal K^{(n)}$ that are none of these, in their places.
     pub(super) others: T,
+    /// The codes of the states of $\mathcal K^{(n)}$ as seen from the first state.
+    pub(super) codes: C,
 }
 
 impl<F: Float> Stars<F> {
@@ -90,17 +92,20 @@ impl<F: Float> Stars<F> {
         }
         let mut flips = vec![F::ZERO; all.order.len() * (all.h + 1)];
         let mut others = vec![F::ZERO; all.order.len() * all.s];
-        scan::scan(task, &all, sets, 0..all.stars.len(), Scores { flips: &mut flips, others: &mut others });
-        all.scores = Scores { flips, others };
+        let mut codes = vec![bits::OTHER; all.order.len() * all.s];
+        let scores = Scores { flips: &mut flips[..], others: &mut others[..], codes: &mut codes[..] };
+        scan::scan(task, &all, sets, 0..all.stars.len(), scores);
+        all.scores = Scores { flips, others, codes };
         all
     }
 
     /// The sums of log-terms for the states of a row, if it is in a star.
-    pub(super) fn of_row(&self, n: usize) -> Option<Scores<&[F]>> {
+    pub(super) fn of_row(&self, n: usize) -> Option<Scores<&[F], &[u16]>> {
         let place = *self.place.get(n - self.start)? as usize;
         (place != NONE as usize).then(|| Scores {
             flips: &self.scores.flips[place * (self.h + 1)..][..self.h + 1],
             others: &self.scores.others[place * self.s..][..self.s],
+            codes: &self.scores.codes[place * self.s..][..self.s],
         })
     }
 }

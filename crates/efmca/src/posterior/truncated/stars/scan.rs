@@ -7,7 +7,7 @@ use ndarray::linalg::general_mat_mul;
 
 use super::winners::Winners;
 use super::{Batch, Scores, Shared, Stars, TOGETHER, runs};
-use crate::posterior::truncated::bits::{self, Distance};
+use crate::posterior::truncated::bits;
 use crate::posterior::truncated::kernel::{self, Float, Rank};
 use crate::posterior::truncated::rows::Task;
 
@@ -17,7 +17,7 @@ pub(super) fn scan<F: Float, R: Rank>(
     all: &Stars<F>,
     sets: &[u64],
     stars: Range<usize>,
-    scores: Scores<&mut [F]>,
+    scores: Scores<&mut [F], &mut [u16]>,
 ) {
     let rows = |stars: &Range<usize>| all.stars[stars.clone()].iter().map(|(_, rows)| rows.len()).sum::<usize>();
     if stars.len() > 1 && rows(&stars) > TOGETHER {
@@ -37,7 +37,7 @@ fn scan_some<F: Float, R: Rank>(
     all: &Stars<F>,
     sets: &[u64],
     stars: Range<usize>,
-    mut scores: Scores<&mut [F]>,
+    mut scores: Scores<&mut [F], &mut [u16]>,
 ) {
     let mut winners = Winners::new(task.layout);
     let mut batch = Batch::new(task);
@@ -57,8 +57,10 @@ fn scan_some<F: Float, R: Rank>(
             shared.clear();
             for (index, row) in rows.iter().enumerate() {
                 let set = &sets[*row as usize * task.s * task.words..][..task.s * task.words];
-                for (place, other) in set.chunks_exact(task.words).enumerate() {
-                    if matches!(bits::distance(state, other), Distance::More) {
+                let codes = &mut mine.codes[index * task.s..][..task.s];
+                for ((place, other), code) in set.chunks_exact(task.words).enumerate().zip(codes) {
+                    *code = bits::code(all.h, state, other);
+                    if *code == bits::OTHER {
                         shared.push(Shared::new(other, index * task.s + place));
                     }
                 }
@@ -80,11 +82,12 @@ fn scan_some<F: Float, R: Rank>(
     }
 }
 
-impl<F: Float> Scores<&mut [F]> {
+impl<F: Float> Scores<&mut [F], &mut [u16]> {
     /// Those of the first `rows` rows, and the rest.
     fn split(self, all: &Stars<F>, rows: usize) -> (Self, Self) {
         let (flips, later_flips) = self.flips.split_at_mut(rows * (all.h + 1));
         let (others, later_others) = self.others.split_at_mut(rows * all.s);
-        (Scores { flips, others }, Scores { flips: later_flips, others: later_others })
+        let (codes, later_codes) = self.codes.split_at_mut(rows * all.s);
+        (Scores { flips, others, codes }, Scores { flips: later_flips, others: later_others, codes: later_codes })
     }
 }
