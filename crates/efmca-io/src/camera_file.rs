@@ -27,33 +27,37 @@ const EXAMPLE: &str = r#"{"format": "efmca camera", "version": 1, "gain": 2.1, "
 /// numbers that no camera has.
 pub fn read_camera(path: &Path) -> Result<Camera, IoError> {
     let not = |problem: String| IoError::NotACamera { path: path.to_path_buf(), problem };
-    let failed = |source: std::io::Error| IoError::Read {
-        path: path.to_path_buf(),
-        hint: hint_for_reading(source.kind()),
-        source,
-    };
+    let failed =
+        |source: std::io::Error| IoError::Read { path: path.to_path_buf(), hint: hint_for_reading(&source), source };
     if std::fs::metadata(path).map_err(failed)?.len() > LARGEST {
         return Err(not("it is larger than any camera file".to_owned()));
     }
-    let bytes = std::fs::read(path).map_err(failed)?;
-    let value: Value = serde_json::from_slice(&bytes).map_err(|error| not(format!("it is not JSON ({error})")))?;
+    decode_camera(&std::fs::read(path).map_err(failed)?).map_err(not)
+}
+
+/// The camera in the bytes of a file.
+///
+/// # Errors
+///
+/// What is wrong with the bytes.
+pub fn decode_camera(bytes: &[u8]) -> Result<Camera, String> {
+    let value: Value = serde_json::from_slice(bytes).map_err(|error| format!("it is not JSON ({error})"))?;
     let Value::Object(keys) = value else {
-        return Err(not(format!("it holds {}, not an object with keys", kind(&value))));
+        return Err(format!("it holds {}, not an object with keys", kind(&value)));
     };
     match keys.get("format") {
         Some(Value::String(format)) if format == FORMAT => {}
-        Some(other) => return Err(not(format!("the key `format` is {other}, not {FORMAT:?}"))),
-        None => return Err(not("the key `format` is missing".to_owned())),
+        Some(other) => return Err(format!("the key `format` is {other}, not {FORMAT:?}")),
+        None => return Err("the key `format` is missing".to_owned()),
     }
     match keys.get("version") {
         Some(version) if version.as_u64() == Some(VERSION) => {}
-        Some(other) => return Err(not(format!("the key `version` is {other}; this program knows {VERSION}"))),
-        None => return Err(not("the key `version` is missing".to_owned())),
+        Some(other) => return Err(format!("the key `version` is {other}; this program knows {VERSION}")),
+        None => return Err("the key `version` is missing".to_owned()),
     }
     let [gain, offset, read_noise] = NUMBERS.map(|key| number(&keys, key));
-    let camera =
-        Camera { gain: gain.map_err(not)?, offset: offset.map_err(not)?, read_noise: read_noise.map_err(not)? };
-    camera.check().map_err(|error| not(format!("the key {}", key_first(&error.to_string()))))?;
+    let camera = Camera { gain: gain?, offset: offset?, read_noise: read_noise? };
+    camera.check().map_err(|error| format!("the key {}", key_first(&error.to_string())))?;
     Ok(camera)
 }
 

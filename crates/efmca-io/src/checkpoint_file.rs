@@ -100,8 +100,7 @@ pub fn write_checkpoint(
 }
 
 fn write_pieces(path: &Path, metadata: &str, pieces: &[Piece<'_>]) -> Result<(), IoError> {
-    let failed =
-        |source: std::io::Error| IoError::Write { path: path.to_path_buf(), hint: hint_for(source.kind()), source };
+    let failed = |source: std::io::Error| IoError::Write { path: path.to_path_buf(), hint: hint_for(&source), source };
     create_folder_of(path)?;
     let part = part_of(path);
     let written = write_to(&part, metadata, pieces).and_then(|()| std::fs::rename(&part, path));
@@ -206,6 +205,14 @@ impl Sum {
     }
 }
 
+/// The sum that stands behind these bytes in a checkpoint, for programs that make damaged ones.
+#[doc(hidden)]
+pub fn checksum(bytes: &[u8]) -> u64 {
+    let mut sum = Sum::default();
+    sum.add(bytes);
+    sum.finish()
+}
+
 /// Reads a checkpoint and the note that was written with it.
 ///
 /// # Errors
@@ -215,13 +222,18 @@ impl Sum {
 pub fn read_checkpoint(path: &Path) -> Result<(Checkpoint, Value), IoError> {
     let bytes = std::fs::read(path).map_err(|source| IoError::Read {
         path: path.to_path_buf(),
-        hint: hint_for_reading(source.kind()),
+        hint: hint_for_reading(&source),
         source,
     })?;
-    decode(&bytes).map_err(|problem| IoError::NotACheckpoint { path: path.to_path_buf(), problem })
+    decode_checkpoint(&bytes).map_err(|problem| IoError::NotACheckpoint { path: path.to_path_buf(), problem })
 }
 
-fn decode(bytes: &[u8]) -> Result<(Checkpoint, Value), String> {
+/// The checkpoint in the bytes of a file, and the note that was written with it.
+///
+/// # Errors
+///
+/// What is wrong with the bytes.
+pub fn decode_checkpoint(bytes: &[u8]) -> Result<(Checkpoint, Value), String> {
     let broken =
         |error: safetensors::SafeTensorError| format!("it is cut short, damaged, or no safetensors file ({error})");
     let (_, header) = SafeTensors::read_metadata(bytes).map_err(broken)?;
@@ -241,9 +253,7 @@ fn decode(bytes: &[u8]) -> Result<(Checkpoint, Value), String> {
     }
     let file = SafeTensors::deserialize(bytes).map_err(broken)?;
     let (content, sum) = bytes.split_last_chunk::<8>().ok_or("it is cut short")?;
-    let mut found = Sum::default();
-    found.add(content);
-    if found.finish() != u64::from_le_bytes(*sum) {
+    if checksum(content) != u64::from_le_bytes(*sum) {
         return Err("its bytes are not those that were written".into());
     }
     let mut tensors = Vec::new();
@@ -263,6 +273,10 @@ fn decode(bytes: &[u8]) -> Result<(Checkpoint, Value), String> {
         Value::Null => None,
         sets => {
             let (h, s) = size(&sets["h"]).zip(size(&sets["s"])).ok_or("it does not say how large its sets are")?;
+            // states are made as long as it says, so that it must not say anything
+            if h != model.h() {
+                return Err(format!("its sets are of {h} causes, and its model has {}", model.h()));
+            }
             Some(sets::unpacked(&file, h, s)?)
         }
     };

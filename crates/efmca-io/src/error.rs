@@ -139,6 +139,16 @@ pub enum IoError {
         /// The file.
         path: PathBuf,
     },
+    /// Another program is writing to the same place.
+    #[error(
+        "{}: another run writes there now{by}; wait until it has ended, or choose another place", .path.display()
+    )]
+    InUse {
+        /// The file or folder.
+        path: PathBuf,
+        /// The other program, if it is known, ready to be printed.
+        by: String,
+    },
     /// The name of a file does not say which format it should have.
     #[error("the name {} does not say which format to write; end it in {known}", .path.display())]
     UnknownExtension {
@@ -200,9 +210,26 @@ pub enum IoError {
     },
 }
 
+impl IoError {
+    /// Whether a place could not be written, so that another one may do.
+    #[must_use]
+    pub fn is_about_the_place(&self) -> bool {
+        matches!(self, IoError::Write { .. } | IoError::CreateFolder { .. } | IoError::Exists { .. })
+    }
+}
+
+/// The remedy where a program has too many files open.
+pub(crate) const TOO_MANY_FILES: &str = "close other programs, or raise the limit on open files (ulimit -n)";
+
+/// Whether no further file can be opened; there is no kind for it.
+pub(crate) fn too_many_files(error: &std::io::Error) -> bool {
+    cfg!(unix) && matches!(error.raw_os_error(), Some(23 | 24))
+}
+
 /// A remedy for an error of this kind when a file is read.
-pub(crate) fn hint_for_reading(kind: ErrorKind) -> &'static str {
-    match kind {
+pub(crate) fn hint_for_reading(error: &std::io::Error) -> &'static str {
+    match error.kind() {
+        _ if too_many_files(error) => TOO_MANY_FILES,
         ErrorKind::NotFound => "check that the path is right",
         ErrorKind::PermissionDenied => "check that you may read it",
         ErrorKind::IsADirectory => "that path is a folder: give the name of a file in it",

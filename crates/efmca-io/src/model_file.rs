@@ -244,7 +244,7 @@ pub fn decode_model(
 fn content(path: &Path) -> Result<Vec<u8>, IoError> {
     std::fs::read(path).map_err(|source| IoError::Read {
         path: path.to_path_buf(),
-        hint: hint_for_reading(source.kind()),
+        hint: hint_for_reading(&source),
         source,
     })
 }

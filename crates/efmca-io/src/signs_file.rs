@@ -36,21 +36,20 @@ pub struct Signs {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn read_signs(path: &Path, names: &[String]) -> Result<Signs, IoError> {
-    signs_of(&text_of(path)?, names).map_err(|problem| IoError::Signs { path: path.to_path_buf(), problem })
+    decode_signs(&text_of(path)?, names).map_err(|problem| IoError::Signs { path: path.to_path_buf(), problem })
 }
 
-/// The text of a file without the mark that some programs begin it with.
 pub(crate) fn text_of(path: &Path) -> Result<Vec<u8>, IoError> {
-    let mut text = std::fs::read(path).map_err(|source| IoError::Read {
+    std::fs::read(path).map_err(|source| IoError::Read {
         path: path.to_path_buf(),
-        hint: hint_for_reading(source.kind()),
+        hint: hint_for_reading(&source),
         source,
-    })?;
-    let mark = "\u{feff}".as_bytes();
-    if text.starts_with(mark) {
-        text.drain(..mark.len());
-    }
-    Ok(text)
+    })
+}
+
+/// A text without the mark that some programs begin it with.
+pub(crate) fn without_mark(text: &[u8]) -> &[u8] {
+    text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(text)
 }
 
 /// The records of a small file, cut at commas or, as spreadsheets with decimal commas write them, at semicolons or tabs.
@@ -68,7 +67,13 @@ pub(crate) fn line_of(text: &[u8], record: &csv::StringRecord) -> usize {
     1 + text[..start + blank].iter().filter(|byte| **byte == b'\n').count()
 }
 
-fn signs_of(text: &[u8], names: &[String]) -> Result<Signs, String> {
+/// What the bytes of a file of signs say, for a table with the columns `names`.
+///
+/// # Errors
+///
+/// What is wrong with them, with the line, the column and what to do.
+pub fn decode_signs(text: &[u8], names: &[String]) -> Result<Signs, String> {
+    let text = without_mark(text);
     let mut reader = records_of(text);
     let mut records = reader.records();
     let form = "write a line with `cause` and names of columns, then a line for each cause with its name and +, -, 0 or nothing";
@@ -153,10 +158,10 @@ mod tests {
 
     #[test]
     fn signs_are_read_as_they_are_written() {
-        let signs = signs_of(b"cause,income,age\nfirst,+,0\n\nsecond,,-1\n", &names()).unwrap();
+        let signs = decode_signs(b"cause,income,age\nfirst,+,0\n\nsecond,,-1\n", &names()).unwrap();
         assert_eq!(signs.causes, ["first", "second"]);
         assert_eq!(signs.cells, [(0, 2, '+'), (0, 0, '0'), (1, 0, '-')]);
-        assert_eq!(signs_of(b"cause;income;age\nfirst;+;0\nsecond;;-1\n", &names()).unwrap(), signs);
+        assert_eq!(decode_signs(b"cause;income;age\nfirst;+;0\nsecond;;-1\n", &names()).unwrap(), signs);
     }
 
     #[test]
@@ -172,9 +177,9 @@ mod tests {
             ("cause,age\nx,+\nx,0\n", "line 3: cause `x` is there twice"),
             ("cause,age\r\n\r\n\r\nx,yes\r\n", "line 4, field 2"),
         ] {
-            let problem = signs_of(text.as_bytes(), &names()).unwrap_err();
+            let problem = decode_signs(text.as_bytes(), &names()).unwrap_err();
             assert!(problem.contains(expected), "{text:?}: {problem}");
         }
-        assert!(signs_of(b"cause,agee\nx,+\n", &names()).unwrap_err().contains("did you mean"));
+        assert!(decode_signs(b"cause,agee\nx,+\n", &names()).unwrap_err().contains("did you mean"));
     }
 }

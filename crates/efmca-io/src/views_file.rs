@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::IoError;
-use crate::signs_file::{line_of, records_of, text_of};
+use crate::signs_file::{line_of, records_of, text_of, without_mark};
 use crate::table_file::{did_you_mean, listed, shown};
 
 /// Reads the views of a table with the columns `names`: their names, in the order in which they come first, and their columns,
@@ -25,10 +25,16 @@ use crate::table_file::{did_you_mean, listed, shown};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn read_views(path: &Path, names: &[String]) -> Result<Vec<(String, Vec<usize>)>, IoError> {
-    views_of(&text_of(path)?, names).map_err(|problem| IoError::Views { path: path.to_path_buf(), problem })
+    decode_views(&text_of(path)?, names).map_err(|problem| IoError::Views { path: path.to_path_buf(), problem })
 }
 
-fn views_of(text: &[u8], names: &[String]) -> Result<Vec<(String, Vec<usize>)>, String> {
+/// The views in the bytes of a file, for a table with the columns `names`.
+///
+/// # Errors
+///
+/// What is wrong with them, with the line, the column and what to do.
+pub fn decode_views(text: &[u8], names: &[String]) -> Result<Vec<(String, Vec<usize>)>, String> {
+    let text = without_mark(text);
     let mut reader = records_of(text);
     let form = "write a line `column,view`, then a line for each column with its name and that of its view";
     let mut views: Vec<(String, Vec<usize>)> = Vec::new();
@@ -88,7 +94,7 @@ mod tests {
         let names = ["age", "visits"].map(str::to_owned);
         let expected = [("a".to_owned(), vec![1])];
         for text in ["column,view\nvisits,a\n", "column;view\r\nvisits;a\r\n", "\ncolumn\tview\nvisits\ta\n"] {
-            assert_eq!(views_of(text.as_bytes(), &names).unwrap(), expected, "{text:?}");
+            assert_eq!(decode_views(text.as_bytes(), &names).unwrap(), expected, "{text:?}");
         }
     }
 
@@ -106,7 +112,7 @@ mod tests {
             ("column,view\nage,\n", "line 2, field 2: column `age` has no view"),
             ("column,view\nage,a\nvisits,a\nage,b\n", "line 4: column `age` is in line 2 already"),
         ] {
-            let problem = views_of(text.as_bytes(), &names).unwrap_err();
+            let problem = decode_views(text.as_bytes(), &names).unwrap_err();
             assert!(problem.contains(expected), "{text:?}: {problem}");
         }
     }

@@ -7,6 +7,7 @@ use std::path::Path;
 use atomic_write_file::AtomicWriteFile;
 
 use crate::IoError;
+use crate::error::{TOO_MANY_FILES, too_many_files};
 
 /// Writes `bytes` to `path`, replacing a file of that name.
 ///
@@ -19,8 +20,7 @@ use crate::IoError;
 /// [`IoError::CreateFolder`] if a parent folder cannot be made, [`IoError::Write`] if the file
 /// cannot be written; the file that was at `path` is then unchanged.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), IoError> {
-    let failed =
-        |source: std::io::Error| IoError::Write { path: path.to_path_buf(), hint: hint_for(source.kind()), source };
+    let failed = |source: std::io::Error| IoError::Write { path: path.to_path_buf(), hint: hint_for(&source), source };
     if path.file_name().is_none() {
         return Err(failed(std::io::Error::new(ErrorKind::InvalidInput, "the path does not end in a file name")));
     }
@@ -44,8 +44,7 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), IoError> {
 /// [`IoError::Exists`] if there is a file already, unless `force`; [`IoError::Write`] or [`IoError::CreateFolder`] if the
 /// file cannot be made.
 pub fn check_place(path: &Path, force: bool) -> Result<(), IoError> {
-    let failed =
-        |source: std::io::Error| IoError::Write { path: path.to_path_buf(), hint: hint_for(source.kind()), source };
+    let failed = |source: std::io::Error| IoError::Write { path: path.to_path_buf(), hint: hint_for(&source), source };
     if path.is_dir() {
         return Err(failed(ErrorKind::IsADirectory.into()));
     }
@@ -57,11 +56,8 @@ pub fn check_place(path: &Path, force: bool) -> Result<(), IoError> {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
-    let no_folder = |source: std::io::Error| IoError::CreateFolder {
-        path: parent.to_path_buf(),
-        hint: hint_for(source.kind()),
-        source,
-    };
+    let no_folder =
+        |source: std::io::Error| IoError::CreateFolder { path: parent.to_path_buf(), hint: hint_for(&source), source };
     // Missing folders will be made in the nearest one that exists.
     let nearest = parent.ancestors().find(|folder| folder.as_os_str().is_empty() || folder.symlink_metadata().is_ok());
     let nearest = nearest.filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -84,14 +80,16 @@ pub(crate) fn create_folder_of(path: &Path) -> Result<(), IoError> {
     let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) else { return Ok(()) };
     std::fs::create_dir_all(folder).map_err(|source| IoError::CreateFolder {
         path: folder.to_path_buf(),
-        hint: hint_for(source.kind()),
+        hint: hint_for(&source),
         source,
     })
 }
 
 /// A remedy for an error of this kind.
-pub(crate) fn hint_for(kind: ErrorKind) -> &'static str {
-    match kind {
+pub(crate) fn hint_for(error: &std::io::Error) -> &'static str {
+    match error.kind() {
+        _ if too_many_files(error) => TOO_MANY_FILES,
+        ErrorKind::FileTooLarge => "raise the limit on the size of files (ulimit -f), or choose another disk",
         ErrorKind::PermissionDenied => "check that you may write in that folder, or choose another one",
         ErrorKind::ReadOnlyFilesystem => "choose a folder on a disk that can be written",
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "free some space, or choose a folder on another disk",

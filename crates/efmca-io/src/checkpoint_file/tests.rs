@@ -76,19 +76,19 @@ fn every_cut_and_every_changed_byte_is_noticed() {
     written(&path, &em, &pictures());
     let bytes = std::fs::read(&path).unwrap();
     for cut in (0..bytes.len()).step_by(997) {
-        assert!(decode(&bytes[..cut]).is_err(), "{cut}");
+        assert!(decode_checkpoint(&bytes[..cut]).is_err(), "{cut}");
     }
     let data = 8 + u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
     for at in (data..bytes.len()).step_by(501) {
         let mut damaged = bytes.clone();
         damaged[at] ^= 4;
-        assert!(decode(&damaged).unwrap_err().contains("not those"), "{at}");
+        assert!(decode_checkpoint(&damaged).unwrap_err().contains("not those"), "{at}");
     }
     // the header is part of the run, too
     for at in 0..data {
         let mut damaged = bytes.clone();
         damaged[at] ^= 1;
-        assert!(decode(&damaged).is_err(), "{at}");
+        assert!(decode_checkpoint(&damaged).is_err(), "{at}");
     }
 }
 
@@ -117,4 +117,22 @@ fn a_model_is_no_checkpoint() {
     let model = bars::model(family("poisson").unwrap(), 2, &[10.0], &[1.0], 0.2).unwrap();
     crate::write_model(&path, &model).unwrap();
     assert!(read_checkpoint(&path).unwrap_err().to_string().contains("no checkpoint"));
+}
+
+/// States are as long as the file says they are: one of 10^17 causes would take all memory there is.
+#[test]
+fn sets_have_the_causes_of_the_model() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run");
+    let [.., em] = settings();
+    written(&path, &em, &pictures());
+    let bytes = std::fs::read(&path).unwrap();
+    let length = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
+    let header = std::str::from_utf8(&bytes[8..8 + length]).unwrap();
+    let other = header.replace(r#"\"h\":300"#, r#"\"h\":99999999999999999"#);
+    assert_ne!(other, header);
+    let mut file = [&(other.len() as u64).to_le_bytes(), other.as_bytes(), &bytes[8 + length..]].concat();
+    let (content, sum) = file.split_last_chunk_mut::<8>().unwrap();
+    *sum = checksum(content).to_le_bytes();
+    assert!(decode_checkpoint(&file).unwrap_err().contains("causes, and its model has 300"));
 }

@@ -66,6 +66,15 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<ImageFile, IoError> {
     decode(&bytes, location.array.as_deref(), options).map_err(|fault| fault.when_reading(path))
 }
 
+/// The same for a file that is in memory already. `path` is what messages call it, and may name an array as `file.npz:name`.
+///
+/// # Errors
+///
+/// [`IoError::NotAnImage`] as [`read`].
+pub fn read_bytes(bytes: &[u8], path: &Path, options: &ReadOptions) -> Result<ImageFile, IoError> {
+    decode(bytes, Location::of(path).array.as_deref(), options).map_err(|fault| fault.when_reading(path))
+}
+
 /// The shape of the array in an NPY or NPZ file, if it can be an image whose axes need not be named. Only the header is
 /// read; what is wrong with a file is said by [`read`].
 pub fn array_shape(path: &Path) -> Option<Vec<usize>> {
@@ -90,7 +99,16 @@ pub fn array_shape(path: &Path) -> Option<Vec<usize>> {
 ///
 /// As [`read`], and [`IoError::ImageSize`] if the sizes differ.
 pub fn read_mask(path: &Path, shape: (usize, usize, usize), options: &ReadOptions) -> Result<Array3<bool>, IoError> {
-    let values = read(path, options)?.values;
+    mask_of(&read(path, options)?, path, shape)
+}
+
+/// The mask in an image that was read from `path`, for an image of `shape`; see [`read_mask`].
+///
+/// # Errors
+///
+/// [`IoError::ImageSize`] if the sizes differ.
+pub fn mask_of(image: &ImageFile, path: &Path, shape: (usize, usize, usize)) -> Result<Array3<bool>, IoError> {
+    let values = &image.values;
     let (pages, rows, columns, _) = values.dim();
     let (needed_pages, needed_rows, needed_columns) = shape;
     if (rows, columns) != (needed_rows, needed_columns) || (pages != 1 && pages != needed_pages) {
@@ -103,11 +121,8 @@ pub fn read_mask(path: &Path, shape: (usize, usize, usize), options: &ReadOption
 
 /// The bytes of a file, unless there are more than `limit`.
 fn bytes_of(path: &Path, limit: u64) -> Result<Vec<u8>, IoError> {
-    let failed = |source: std::io::Error| IoError::Read {
-        path: path.to_path_buf(),
-        hint: hint_for_reading(source.kind()),
-        source,
-    };
+    let failed =
+        |source: std::io::Error| IoError::Read { path: path.to_path_buf(), hint: hint_for_reading(&source), source };
     let file = File::open(path).map_err(failed)?;
     if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
         return Err(failed(ErrorKind::IsADirectory.into()));

@@ -83,8 +83,23 @@ pub fn default_sample(format: Format, like: Option<&Metadata>) -> SampleType {
 /// As [`check_writable`] and [`check_holds`], [`IoError::Unstorable`] if a value has no place in the
 /// type, and [`IoError::ImageSize`] if `like` has alpha of another size.
 pub fn write(path: &Path, values: ArrayView4<f64>, options: &WriteOptions<'_>) -> Result<Written, IoError> {
-    let location = Location::of(path);
     check_writable(path, options.force)?;
+    let (bytes, written) = to_bytes(path, values, options)?;
+    write_atomically(&written.path, &bytes)?;
+    Ok(written)
+}
+
+/// The bytes of the file that [`write()`] would make, for those who keep them elsewhere; the name of `path` decides on the format.
+///
+/// # Errors
+///
+/// As [`write()`], but for what concerns the place of the file.
+pub fn to_bytes(
+    path: &Path,
+    values: ArrayView4<f64>,
+    options: &WriteOptions<'_>,
+) -> Result<(Vec<u8>, Written), IoError> {
+    let location = Location::of(path);
     check_holds(path, values.dim(), options)?;
     let format = location.format_to_write()?;
     let sample = options.dtype.unwrap_or_else(|| default_sample(format, options.like));
@@ -118,14 +133,14 @@ pub fn write(path: &Path, values: ArrayView4<f64>, options: &WriteOptions<'_>) -
     };
     let mut remarks = Vec::new();
     let bytes = encode(format, &content, &mut remarks).map_err(|fault| fault.when_writing(path))?;
-    write_atomically(&location.file, &bytes)?;
     let RoundingCost { rms, rounded, out_of_range, .. } = cost;
     let notes_kept = content.notes.is_empty() || format != Format::Npy;
     if !notes_kept {
         remarks.push("NPY has no place for notes, and they were left out; NPZ has one".to_owned());
     }
     let path = location.file;
-    Ok(Written { path, format, sample, clipped: out_of_range, rounded, rounding_rms: rms, notes_kept, remarks })
+    let (clipped, rounding_rms) = (out_of_range, rms);
+    Ok((bytes, Written { path, format, sample, clipped, rounded, rounding_rms, notes_kept, remarks }))
 }
 
 fn encode(format: Format, content: &Content<'_>, remarks: &mut Vec<String>) -> Result<Vec<u8>, Fault> {

@@ -21,7 +21,7 @@ mod spectrogram;
 mod wav;
 
 pub use spectrogram::amplitude_spectrogram;
-pub use wav::read_wav;
+pub use wav::{read_wav, read_wav_bytes};
 
 use ndarray::{Array2, s};
 

@@ -20,11 +20,8 @@ use crate::error::hint_for_reading;
 /// [`IoError::Read`] if the file cannot be read, [`IoError::NotASound`] if it is damaged, cut short, of
 /// a kind that is not known, empty, or has more samples than fit in 4 GiB.
 pub fn read_wav(path: &Path) -> Result<Sound, IoError> {
-    let failed = |source: std::io::Error| IoError::Read {
-        path: path.to_path_buf(),
-        hint: hint_for_reading(source.kind()),
-        source,
-    };
+    let failed =
+        |source: std::io::Error| IoError::Read { path: path.to_path_buf(), hint: hint_for_reading(&source), source };
     let mut file = File::open(path).map_err(failed)?;
     if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
         return Err(failed(ErrorKind::IsADirectory.into()));
@@ -36,6 +33,15 @@ pub fn read_wav(path: &Path) -> Result<Sound, IoError> {
     // No size in a WAV file has more than 32 bits, so that all that counts lies within.
     file.take(u64::from(u32::MAX)).read_to_end(&mut bytes).map_err(failed)?;
     decode(&bytes).map_err(|fault| fault.when_reading(path))
+}
+
+/// The same for a file that is in memory already; `path` is what messages call it.
+///
+/// # Errors
+///
+/// [`IoError::NotASound`] as [`read_wav`].
+pub fn read_wav_bytes(bytes: &[u8], path: &Path) -> Result<Sound, IoError> {
+    decode(bytes).map_err(|fault| fault.when_reading(path))
 }
 
 /// The sound in the bytes of a WAV file.

@@ -4,11 +4,14 @@ use std::path::Path;
 
 use super::cell::numbers_of;
 use super::{KeptRows, Remark, Table, TableOptions};
-use crate::image_file::fault::{Fault, count_within};
+use crate::image_file::fault::{Fault, TOO_LARGE, count_within};
 use crate::image_file::sample_type::{ByteOrder, SampleType, encode};
 use crate::image_file::{npy, npz};
 use crate::{IoError, write_atomically};
 use efmca::{Data, SparseRows};
+
+/// What the name and the kind of a column take, in units of 8 bytes.
+const WORDS_OF_A_COLUMN: usize = 8;
 
 const CONVERT: &str = "save it with scipy.sparse.save_npz(path, matrix.tocsr())";
 
@@ -142,9 +145,16 @@ impl Matrix {
                 "give one with rows and columns",
             ));
         }
+        // the places of columns have 32 bits, and a name for each column and a start for each row take memory, whether or not
+        // anything is stored there
+        if *columns > u32::MAX as usize {
+            return Err(Fault::new(format!("it has {columns} columns, more than {} can be read", u32::MAX), TOO_LARGE));
+        }
+        count_within(&[*columns, WORDS_OF_A_COLUMN], limit)?;
+        count_within(&[*rows], limit)?;
         let (lines, across) = if by_column { (*columns, *rows) } else { (*rows, *columns) };
         let (starts, places, values) = (whole("indptr")?, whole("indices")?, numbers(bytes, "data", limit)?);
-        if starts.len() != lines + 1 || places.len() != values.len() {
+        if starts.len().checked_sub(1) != Some(lines) || places.len() != values.len() {
             return Err(Fault::damaged(format!(
                 "`indptr` has {} numbers, `indices` {} and `data` {}, which is no matrix of {rows} x {columns}",
                 starts.len(),
@@ -286,6 +296,13 @@ mod tests {
         assert!(message(&file("csr", good.0, &[0.0, 2.0], good.2, good.3)).contains("`indptr` has 2 numbers"));
         assert!(message(&file("csr", good.0, good.1, &[-1.0, 2.0], good.3)).contains("array `indices`: -1"));
         assert!(message(&file("csr", good.0, good.1, good.2, &[2.0, f64::INFINITY])).contains("row 2, column 3"));
+        // extents that no file of this length needs
+        for form in ["csr", "csc"] {
+            for shape in [[2e15, 3.0], [2.0, 3e15], [2.0, 4e9], [1e18, 1e18]] {
+                let problem = message(&file(form, &shape, good.1, good.2, good.3));
+                assert!(problem.contains("is of shape") || problem.contains("columns"), "{problem}");
+            }
+        }
         let zero = TableOptions { missing: vec!["0".to_owned()], ..options(true) };
         assert!(read(&file("csr", good.0, good.1, good.2, good.3), &zero).unwrap_err().problem.contains("missing"));
         let nothing = file("csr", &[2.0, 3.0], &[0.0; 3], &[], &[]);

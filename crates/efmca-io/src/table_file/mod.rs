@@ -42,7 +42,7 @@ mod writing;
 
 pub use csr::write_sparse;
 pub use messages::{did_you_mean, listed};
-pub use reading::read_table;
+pub use reading::{read_table, read_table_bytes};
 pub use remark::Remark;
 pub use trouble::shown;
 pub use writing::{check_table_place, csv_text_of, write_labelled_table, write_table};
@@ -50,7 +50,7 @@ pub use writing::{check_table_place, csv_text_of, write_labelled_table, write_ta
 use efmca::{Data, SparseRows};
 use ndarray::Array2;
 
-use crate::MappedRows;
+use crate::FileRows;
 
 /// A table that was read.
 #[derive(Debug, Clone)]
@@ -77,7 +77,7 @@ pub enum KeptRows {
     /// Those of a sparse matrix.
     Sparse(SparseRows),
     /// Those of a large NPY file, which stay on the disk.
-    Mapped(MappedRows),
+    File(FileRows),
 }
 
 impl KeptRows {
@@ -85,7 +85,7 @@ impl KeptRows {
     pub fn data(&self) -> &dyn Data {
         match self {
             KeptRows::Sparse(rows) => rows,
-            KeptRows::Mapped(rows) => rows,
+            KeptRows::File(rows) => rows,
         }
     }
 }

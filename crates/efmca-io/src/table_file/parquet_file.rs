@@ -9,7 +9,7 @@ use parquet::basic::{Compression, ConvertedType, LogicalType, Repetition, Type a
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::DataType;
 use parquet::errors::ParquetError;
-use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
+use parquet::file::reader::{ChunkReader, FileReader, RowGroupReader, SerializedFileReader};
 use parquet::schema::types::{ColumnDescriptor, Type};
 
 use super::cell::{Cell, Markers, Oddity, classify};
@@ -21,7 +21,7 @@ use super::{Remark, Table, TableOptions};
 use crate::image_file::fault::{Fault, count_within};
 
 /// The beginning and the end of Parquet files.
-const MAGIC: &[u8; 4] = b"PAR1";
+pub(crate) const MAGIC: &[u8; 4] = b"PAR1";
 /// Records that are read at a time.
 const BATCH: usize = 8192;
 /// The index of a pandas table is a column with such a name.
@@ -35,13 +35,13 @@ pub(crate) fn is_parquet(mut file: &File) -> bool {
 }
 
 /// The table in a Parquet file.
-pub(crate) fn read(file: File, options: &TableOptions) -> Result<Table, Fault> {
+pub(crate) fn read(file: impl ChunkReader + 'static, options: &TableOptions) -> Result<Table, Fault> {
     // bytes that contradict each other may be more than the reader is prepared for
     let found = catch_unwind(AssertUnwindSafe(|| decode(file, options)));
     found.unwrap_or_else(|_| Err(Fault::damaged("it is a Parquet file that contradicts itself")))
 }
 
-fn decode(file: File, options: &TableOptions) -> Result<Table, Fault> {
+fn decode(file: impl ChunkReader + 'static, options: &TableOptions) -> Result<Table, Fault> {
     let reader = SerializedFileReader::new(file).map_err(broken)?;
     let metadata = reader.metadata().file_metadata();
     let fields = metadata.schema_descr().root_schema().get_fields();

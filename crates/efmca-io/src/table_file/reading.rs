@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, ErrorKind, Read};
 use std::path::Path;
 
+#[cfg(feature = "parquet")]
+use bytes::Bytes;
 use efmca::Data;
 use flate2::bufread::MultiGzDecoder;
 
@@ -14,7 +16,7 @@ use super::{KeptRows, Remark, Table, TableOptions, arrays, csr, csv_text, signat
 use crate::error::hint_for_reading;
 use crate::image_file::fault::{Fault, TOO_LARGE};
 use crate::image_file::format::{Format, Location};
-use crate::{IoError, MappedRows};
+use crate::{FileRows, IoError};
 
 /// How much of a file is looked at to find out what it is.
 const HEAD: u64 = 256 << 10;
@@ -55,20 +57,14 @@ fn is_npy(path: &Path) -> bool {
 /// differ in the number of fields, if there is a cell that cannot be read in a column of numbers, or if it
 /// needs too much memory; [`IoError::Setting`] if the delimiter cannot be one.
 pub fn read_table(path: &Path, options: &TableOptions) -> Result<Table, IoError> {
-    if let Some(delimiter) = options.delimiter.filter(|byte| matches!(byte, b'"' | b'\r' | b'\n' | 0) || *byte > 127) {
-        return Err(IoError::Setting {
-            what: "the delimiter of the table",
-            value: format!("`{}`", char::from(delimiter).escape_debug()),
-            hint: "use a comma, a semicolon, a tab or another ASCII character that is no quotation mark or line end",
-        });
-    }
+    check_delimiter(options)?;
     let location = Location::of(path);
     let failed = |source: std::io::Error| Trouble::Io(source).when_reading(&location.file, false);
     let file = File::open(&location.file).map_err(failed)?;
     let metadata = file.metadata().map_err(failed)?;
     if metadata.is_dir() {
         let source: std::io::Error = ErrorKind::IsADirectory.into();
-        return Err(IoError::Read { path: location.file, hint: hint_for_reading(source.kind()), source });
+        return Err(IoError::Read { path: location.file, hint: hint_for_reading(&source), source });
     }
     // Pipes and devices have no size.
     let size = Some(metadata.len()).filter(|_| metadata.is_file());
@@ -77,13 +73,41 @@ pub fn read_table(path: &Path, options: &TableOptions) -> Result<Table, IoError>
         return parquet_file::read(file, options).map_err(|fault| Trouble::Fault(fault).when_reading(path, false));
     }
     if options.keep_rows && size.is_some_and(|size| size > options.memory_limit / MAPPED) && is_npy(&location.file) {
-        let rows = MappedRows::open(&location.file)?;
+        let rows = FileRows::open(&location.file)?;
         let remark = Remark::Array(format!("its {} rows stay on the disk and are read as they are needed", rows.n()));
-        return Ok(Table::of_rows(KeptRows::Mapped(rows), vec![remark]));
+        return Ok(Table::of_rows(KeptRows::File(rows), vec![remark]));
     }
     let source = BufReader::with_capacity(1 << 16, file);
     decode(source, size, location.array.as_deref(), options)
         .map_err(|(trouble, packed)| trouble.when_reading(path, packed))
+}
+
+/// The same for a file that is in memory already. `path` is what messages call it, and may name an array as `file.npz:name`.
+///
+/// # Errors
+///
+/// [`IoError::NotATable`] and [`IoError::Setting`] as [`read_table`].
+pub fn read_table_bytes(bytes: &[u8], path: &Path, options: &TableOptions) -> Result<Table, IoError> {
+    check_delimiter(options)?;
+    #[cfg(feature = "parquet")]
+    if bytes.starts_with(parquet_file::MAGIC) {
+        return parquet_file::read(Bytes::copy_from_slice(bytes), options)
+            .map_err(|fault| Trouble::Fault(fault).when_reading(path, false));
+    }
+    decode(bytes, Some(bytes.len() as u64), Location::of(path).array.as_deref(), options)
+        .map_err(|(trouble, packed)| trouble.when_reading(path, packed))
+}
+
+/// Refuses a delimiter that cannot be one.
+fn check_delimiter(options: &TableOptions) -> Result<(), IoError> {
+    if let Some(delimiter) = options.delimiter.filter(|byte| matches!(byte, b'"' | b'\r' | b'\n' | 0) || *byte > 127) {
+        return Err(IoError::Setting {
+            what: "the delimiter of the table",
+            value: format!("`{}`", char::from(delimiter).escape_debug()),
+            hint: "use a comma, a semicolon, a tab or another ASCII character that is no quotation mark or line end",
+        });
+    }
+    Ok(())
 }
 
 /// The table in a file, or what is wrong and whether the file is packed.
@@ -151,7 +175,7 @@ mod tests {
         write_table(&path, &names, values.view(), false).unwrap();
         let options = TableOptions { keep_rows: true, memory_limit: 8000, ..TableOptions::default() };
         let table = read_table(&path, &options).unwrap();
-        assert!(matches!(table.rows, Some(KeptRows::Mapped(_))) && table.values.is_empty());
+        assert!(matches!(table.rows, Some(KeptRows::File(_))) && table.values.is_empty());
         let mut row = [0.0; 3];
         table.data().read_row(99, &mut row);
         assert_eq!((row, table.data().n()), ([297.0, 298.0, 299.0], 100));

@@ -34,7 +34,7 @@ impl Trouble {
                 Fault::damaged(format!("it is packed with gzip and cannot be unpacked ({error})"))
             }
             Self::Io(source) => {
-                return IoError::Read { path: path.to_path_buf(), hint: hint_for_reading(source.kind()), source };
+                return IoError::Read { path: path.to_path_buf(), hint: hint_for_reading(&source), source };
             }
         };
         // The readers of NPY and NPZ are those of images, and so is their advice.

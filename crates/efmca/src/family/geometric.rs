@@ -94,7 +94,7 @@ impl Family for NegativeBinomial {
         if self.r == 1.0 {
             // P(y >= k) = e^(eta k): a rounded-down exponential
             let e: f64 = Exp1.sample(rng);
-            return (e / -eta[0]).floor();
+            return (e / -eta[0]).floor().min(f64::MAX);
         }
         // A Poisson count whose rate is Gamma distributed.
         match rand_distr::Gamma::new(self.r, 1.0 / (-eta[0]).exp_m1()) {

@@ -1,0 +1,2 @@
+#![no_main]
+efmca_fuzz_programs::program!("csv");
