@@ -12,8 +12,10 @@ mod commands;
 mod errors;
 mod failure;
 mod input;
+mod memory;
 mod outputs;
 mod progress;
+mod rescue;
 mod show;
 
 use std::ffi::OsString;
@@ -36,7 +38,12 @@ use failure::Failure;
 /// assert_eq!(efmca_cli::main_with(["efmca", "no-such-command"]), 2);
 /// ```
 pub fn main_with<T: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = T>) -> u8 {
-    let failure = match Args::try_parse_from(arguments).map(|args| run(&args.command)) {
+    let done = Args::try_parse_from(arguments).map(|args| {
+        let done = run(&args.command);
+        outputs::give_free();
+        done.and_then(|()| Ok(show::said_all()?))
+    });
+    let failure = match done {
         Ok(Ok(()) | Err(Failure::OutputClosed)) => return 0,
         Ok(Err(failure)) => failure,
         Err(usage) => {
@@ -48,6 +55,20 @@ pub fn main_with<T: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = 
     // If standard error is closed there is no one left to tell; the exit code says it all the same.
     let _ = writeln!(std::io::stderr().lock(), "error: {failure}");
     failure.exit_code()
+}
+
+/// Whether the program understands its name and what was typed after it. Nothing is done.
+///
+/// ```
+/// assert!(efmca_cli::understand(["efmca", "families", "gamma"]).is_ok());
+/// assert!(efmca_cli::understand(["efmca", "denoise"]).unwrap_err().contains("required arguments"));
+/// ```
+///
+/// # Errors
+///
+/// What the program would print: what is wrong, or help if that was asked for.
+pub fn understand<T: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = T>) -> Result<(), String> {
+    Args::try_parse_from(arguments).map(drop).map_err(|usage| usage.to_string())
 }
 
 /// Runs a command.

@@ -1,10 +1,11 @@
 //! The places of results, checked before the work: a mistyped path must not cost an hour.
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
-use efmca_io::check_place;
 use efmca_io::image_file::{check_writable, file_of};
 use efmca_io::table_file::check_table_place;
+use efmca_io::{PlaceLock, check_place};
 
 use crate::failure::Failure;
 
@@ -26,9 +27,80 @@ impl<'a> Output<'a> {
     }
 }
 
+thread_local! {
+    /// The places that the command at work has for itself.
+    static TAKEN: RefCell<Vec<(PathBuf, PlaceLock)>> = const { RefCell::new(Vec::new()) };
+    /// Folders that go at the end if nothing is in them, the innermost last: those that were made for a lock.
+    static MADE: RefCell<Vec<PathBuf>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Takes a file for the command at work until it ends.
+fn take_file(place: &Path) -> Result<(), Failure> {
+    if let Some(folder) = place.parent() {
+        make(folder);
+    }
+    take(place)
+}
+
+/// Takes a folder, which is made if it does not exist.
+pub(crate) fn take_folder(folder: &Path) -> Result<(), Failure> {
+    make(folder);
+    // what stands in its way is found out where files in it are checked
+    if folder.is_dir() { take(folder) } else { Ok(()) }
+}
+
+fn take(place: &Path) -> Result<(), Failure> {
+    // `efmca demo` takes the places of the commands that it runs
+    if TAKEN.with_borrow(|taken| taken.iter().any(|(other, _)| other == place)) {
+        return Ok(());
+    }
+    let lock = PlaceLock::take(place).map_err(Failure::input)?;
+    TAKEN.with_borrow_mut(|taken| taken.push((place.to_path_buf(), lock)));
+    Ok(())
+}
+
+/// Makes a folder that goes again at the end of the command if nothing was written to it.
+fn make(folder: &Path) {
+    let missing: Vec<PathBuf> = folder
+        .ancestors()
+        .take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists())
+        .map(Path::to_path_buf)
+        .collect();
+    if std::fs::create_dir_all(folder).is_ok() {
+        MADE.with_borrow_mut(|made| made.extend(missing.into_iter().rev()));
+    }
+}
+
+/// Takes a folder away at the end of the command if nothing is in it.
+pub(crate) fn leave_no_empty(folder: &Path) {
+    MADE.with_borrow_mut(|made| made.push(folder.to_path_buf()));
+}
+
+/// Gives all places free at the end of a command.
+pub(crate) fn give_free() {
+    TAKEN.with_borrow_mut(Vec::clear);
+    for folder in MADE.take().iter().rev() {
+        // one with something in it stays
+        let _ = std::fs::remove_dir(folder);
+    }
+}
+
+/// Finds out whether all results can be written, see [`check_all`], and keeps other runs from writing to the same files.
+pub(crate) fn check<'a>(
+    outputs: impl IntoIterator<Item = Option<Output<'a>>>,
+    inputs: &[&Path],
+    force: bool,
+) -> Result<(), Failure> {
+    let outputs: Vec<Option<Output<'a>>> = outputs.into_iter().collect();
+    check_all(outputs.iter().copied(), inputs, force)?;
+    outputs.iter().flatten().try_for_each(|output| take_file(&place(output.path())))?;
+    // once more: the run that had a place until now may have written to it
+    check_all(outputs, inputs, force)
+}
+
 /// Finds out whether all results can be written: whether their formats are known, whether files exist already (unless
 /// `force`), and whether each has a place of its own that is none of the files to read.
-pub(crate) fn check<'a>(
+pub(crate) fn check_all<'a>(
     outputs: impl IntoIterator<Item = Option<Output<'a>>>,
     inputs: &[&Path],
     force: bool,

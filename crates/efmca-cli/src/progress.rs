@@ -13,6 +13,14 @@ use serde_json::Value;
 use crate::args::common::LogFormat;
 use crate::show::Screen;
 
+/// Whether somebody asked to stop the command at work.
+static STOPPED: AtomicBool = AtomicBool::new(false);
+
+/// Whether somebody asked to stop the command at work, so that its result is none or the one so far.
+pub(crate) fn was_stopped() -> bool {
+    STOPPED.load(Ordering::SeqCst)
+}
+
 /// A bar on a terminal, lines of JSON for programs, and nothing elsewhere.
 pub(crate) struct Watch {
     bar: Option<ProgressBar>,
@@ -71,8 +79,10 @@ impl Watch {
     pub(crate) fn new(format: LogFormat) -> Self {
         let watch = Self::without_steps(format);
         let asked = Arc::clone(&watch.stop);
+        STOPPED.store(false, Ordering::SeqCst);
         // Where signals cannot be caught, Ctrl-C ends the program as it always does.
         let _ = ctrlc::set_handler(move || {
+            STOPPED.store(true, Ordering::SeqCst);
             if asked.swap(true, Ordering::SeqCst) {
                 std::process::exit(130);
             }
@@ -142,7 +152,7 @@ impl Watch {
 
     /// Prints a line of the result while the work goes on.
     pub(crate) fn say(&self, line: &str) -> std::io::Result<()> {
-        let say = || Screen::new().say(line);
+        let say = || Screen::beside_files().say(line);
         self.bar.as_ref().map_or_else(say, |bar| bar.suspend(say))
     }
 
@@ -154,6 +164,13 @@ impl Watch {
                 let _ = writeln!(stderr().lock(), "warning: {message}");
             };
             self.bar.as_ref().map_or_else(say, |bar| bar.suspend(say));
+        }
+    }
+
+    /// Shows people something that is no part of the result.
+    pub(crate) fn tell(&self, message: &str) {
+        if !self.json {
+            let _ = writeln!(stderr().lock(), "{message}");
         }
     }
 

@@ -4,6 +4,7 @@ use std::env;
 use std::fmt::Display;
 use std::io::{IsTerminal, StdoutLock, Write, stdout};
 use std::path::Path;
+use std::sync::Mutex;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -21,6 +22,16 @@ pub(crate) struct Screen {
     /// The lines of the frame that stands on the screen.
     frame_lines: usize,
     last_frame: Option<Instant>,
+    /// Whether the results are in files, so that the work goes on if nobody can be told about it.
+    beside_files: bool,
+}
+
+/// The first error of a screen that the work went on after.
+static LOST: Mutex<Option<std::io::Error>> = Mutex::new(None);
+
+/// What became of the lines that were said beside files: an error if some could not be written and somebody wanted them.
+pub(crate) fn said_all() -> std::io::Result<()> {
+    LOST.lock().ok().and_then(|mut lost| lost.take()).map_or(Ok(()), Err)
 }
 
 impl Screen {
@@ -32,7 +43,12 @@ impl Screen {
         let live = out.is_terminal() && !is("TERM", &["dumb"]);
         // Terminals that know 256 colours only show nonsense for 24-bit ones, so they have to say that they can.
         let colour = live && !set("NO_COLOR") && (is("COLORTERM", &["truecolor", "24bit"]) || set("WT_SESSION"));
-        Self { out, live, colour, frame_lines: 0, last_frame: None }
+        Self { out, live, colour, frame_lines: 0, last_frame: None, beside_files: false }
+    }
+
+    /// The same for a command whose results are files: these are written whether or not somebody reads the lines about them.
+    pub(crate) fn beside_files() -> Self {
+        Self { beside_files: true, ..Self::new() }
     }
 
     /// Whether frames replace each other.
@@ -42,9 +58,22 @@ impl Screen {
 
     /// Prints a text and the end of its line.
     pub(crate) fn say(&mut self, text: &str) -> std::io::Result<()> {
-        writeln!(self.out, "{text}")?;
-        // Without this a pipe that nobody reads is noticed only after all the work.
-        self.out.flush()
+        let said = writeln!(self.out, "{text}").and_then(|()| {
+            // Without this a pipe that nobody reads is noticed only after all the work.
+            self.out.flush()
+        });
+        match said {
+            Err(error) if self.beside_files => {
+                // the reader of a pipe may go when it has seen enough; a full disk is worth a word at the end
+                if error.kind() != std::io::ErrorKind::BrokenPipe
+                    && let Ok(mut lost) = LOST.lock()
+                {
+                    lost.get_or_insert(error);
+                }
+                Ok(())
+            }
+            said => said,
+        }
     }
 
     /// Prints what the user should know about a file.

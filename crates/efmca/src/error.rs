@@ -73,6 +73,15 @@ pub enum Error {
         reason: String,
     },
 
+    /// Data outside of memory that could not be read, or that changed while it was used.
+    #[error("{what}: it changed while it was used: {problem}; run again when no other program writes to it")]
+    Changed {
+        /// The file.
+        what: String,
+        /// What is different.
+        problem: String,
+    },
+
     /// The observer ended the work before there was a result.
     #[error("stopped before {what}, so there is no result")]
     Stopped {

@@ -41,6 +41,7 @@
 //! | Train with settings of your own | [`Em`] |
 //! | Say which causes are behind rows, and how likely the rows are | [`tasks::encode::Encoder`] |
 //! | Draw new rows | [`Model::sample`] |
+//! | Keep all trainings of a task, and go on with them later | [`em::keeping`] |
 //! | Interrupt and resume a long training | [`Em::resume`], [`tasks::learn::FeatureLearner::resume`] |
 //! | Find gain, offset and read noise of a camera | [`tasks::camera::Calibration`]; its noise is [`tasks::camera::Camera::family`] |
 //! | Make a noisy image to test with, and measure how well it was cleaned | [`tasks::corrupt::Corruption`], [`tasks::quality`] |

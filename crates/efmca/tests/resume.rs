@@ -1,14 +1,18 @@
 //! A run that is left and resumed ends where it would have ended; rows that stay outside of memory give the same
 //! model as rows that do not.
 
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use std::ops::ControlFlow;
+use std::rc::Rc;
 use std::sync::Arc;
 
-use efmca::em::Progress;
+use efmca::em::{Keep, KeptTraining, Progress, keeping};
 use efmca::family::family;
 use efmca::model::Data;
 use efmca::posterior::Precision;
 use efmca::tasks::learn::SharedRows;
+use efmca::tasks::table::TableLearner;
 use efmca::{Checkpoint, Em, Error, Fingerprint, Fit, Init, Result, Truncation, bars};
 use ndarray::Array2;
 
@@ -64,6 +68,87 @@ fn a_resumed_run_ends_where_the_whole_one_does() -> Result<()> {
             assert_same(&whole, &resumed(&em, &y, left_after(&em, &y, iteration)?)?);
         }
     }
+    Ok(())
+}
+
+/// Trainings in memory, and how many iterations they had.
+#[derive(Default)]
+struct Memory {
+    kept: RefCell<HashMap<String, Checkpoint>>,
+    iterations: Cell<usize>,
+}
+
+impl Keep for Memory {
+    fn left(&self, name: &str) -> Option<Checkpoint> {
+        self.kept.borrow().get(name).cloned()
+    }
+
+    fn keep(&self, name: &str, training: &KeptTraining<'_>) {
+        let checkpoint = training.state.to_checkpoint(training.settings.clone(), training.data);
+        self.iterations.set(self.iterations.get() + usize::from(!training.ended));
+        self.kept.borrow_mut().insert(name.to_owned(), checkpoint);
+    }
+}
+
+#[test]
+fn trainings_of_a_task_that_is_left_are_found_again() -> Result<()> {
+    let y = pictures(200)?;
+    let learner = TableLearner::new().seed(3).iterations(12).starts(1);
+    let whole = learner.run(y.view())?;
+    let memory = Rc::new(Memory::default());
+    // left again and again, a little later each time
+    for round in 0.. {
+        let life = 40 * (round + 1);
+        let mut steps = 0;
+        let mut observer = |_: &Progress<'_>| {
+            steps += 1;
+            if steps >= life { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let learned = keeping(memory.clone(), || learner.run_observed(y.view(), &mut observer));
+        if steps < life {
+            assert_same(&whole.fit, &learned?.fit);
+            assert!(round > 3, "it was left {round} times only");
+            break;
+        }
+    }
+    // once more: there is nothing left to train
+    let before = memory.iterations.get();
+    assert_same(&whole.fit, &keeping(memory.clone(), || learner.run(y.view()))?.fit);
+    assert!(before > 0 && memory.iterations.get() == before);
+    Ok(())
+}
+
+#[test]
+fn one_training_is_not_taken_for_another() -> Result<()> {
+    /// Gives the same checkpoint for any name, as if all hashes were the same.
+    struct Wrong(Checkpoint);
+    impl Keep for Wrong {
+        fn left(&self, _: &str) -> Option<Checkpoint> {
+            Some(self.0.clone())
+        }
+        fn keep(&self, _: &str, _: &KeptTraining<'_>) {}
+    }
+    let y = pictures(100)?;
+    let em = Em::new(6).family("poisson").iterations(5).tolerance(0.0);
+    let wrong = Rc::new(Wrong(left_after(&em.clone().seed(9), &y, 3)?));
+    assert_same(&em.run(&y)?, &keeping(wrong, || em.run(&y))?);
+    Ok(())
+}
+
+#[test]
+fn a_run_that_is_prolonged_ends_as_one_that_was_never_left() -> Result<()> {
+    let y = pictures(300)?;
+    let em = Em::new(10).family("poisson").iterations(6).tolerance(0.0).truncated(Truncation::new(10));
+    let long = em.clone().further(5).run(&y)?;
+    assert_eq!(long.history.len(), 11);
+    for iteration in [2, 6] {
+        let left = left_after(&em, &y, iteration)?;
+        assert_same(&long, &resumed(&em.clone().further(5), &y, left)?);
+    }
+    // and again, from where the prolonged run was left
+    let left = left_after(&em.clone().further(5), &y, 9)?;
+    assert_same(&long, &resumed(&em.clone().further(5), &y, left.clone())?);
+    assert!(resumed(&em.clone().further(2), &y, left).unwrap_err().to_string().contains("9 iterations already"));
     Ok(())
 }
 

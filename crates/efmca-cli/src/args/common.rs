@@ -12,6 +12,7 @@ use efmca_io::table_file::TableOptions;
 use ndarray::{ArrayBase, DataMut, Dimension};
 
 use crate::failure::Failure;
+use crate::memory;
 
 /// More threads than any machine has processors would be started one by one for minutes.
 const MOST_THREADS: usize = 4096;
@@ -84,7 +85,8 @@ pub(crate) struct ImageArgs {
 impl ImageArgs {
     /// The same for the reader of images.
     pub(crate) fn options(&self) -> ReadOptions {
-        ReadOptions { axes: self.axes.clone(), ..ReadOptions::default() }
+        let usual = ReadOptions::default();
+        ReadOptions { axes: self.axes.clone(), memory_limit: memory::for_a_file(usual.memory_limit) }
     }
 }
 
@@ -122,6 +124,7 @@ impl TableArgs {
     pub(crate) fn options(&self) -> TableOptions {
         let mut options = TableOptions { delimiter: self.delimiter, header: self.header, ..TableOptions::default() };
         options.decimal_comma = self.decimal_comma;
+        options.memory_limit = memory::for_a_file(options.memory_limit);
         options.missing.extend(self.missing.iter().cloned());
         options
     }

@@ -1,6 +1,7 @@
 //! The commands and their options. Options that several commands share are in [`common`]; the others stand with their
 //! command.
 
+pub(crate) mod checkpoint;
 pub(crate) mod common;
 
 use clap::{Parser, Subcommand};

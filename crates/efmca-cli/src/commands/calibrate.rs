@@ -87,7 +87,7 @@ pub(crate) fn run(args: &CalibrateArgs) -> Result<(), Failure> {
     if let Some(path) = &args.outputs.report {
         page(&names, &found, &table, svg).write(path, args.outputs.force.force).map_err(Failure::work)?;
     }
-    let mut screen = Screen::new();
+    let mut screen = Screen::beside_files();
     for (path, file) in args.images.iter().zip(&scenes) {
         screen.notes(path, &file.remarks)?;
     }

@@ -82,7 +82,7 @@ pub(crate) fn run(args: &CorruptArgs) -> Result<(), Failure> {
         _ => Failure::input(error),
     })?;
 
-    let mut screen = Screen::new();
+    let mut screen = Screen::beside_files();
     screen.say(&line(args, &drawn, &written))?;
     screen.notes(&args.clean, &clean.remarks)?;
     Ok(screen.notes(&written.path, &written.remarks)?)

@@ -64,7 +64,7 @@ pub(crate) fn run(args: &SampleArgs) -> Result<(), Failure> {
     if let Some(path) = &args.causes {
         write_table(path, &cause_names(&file.model), s.view(), force).map_err(Failure::work)?;
     }
-    let mut screen = Screen::new();
+    let mut screen = Screen::beside_files();
     let Some(output) = &args.output else {
         let text = csv_text_of(&names, &file.labels, y.view())?;
         return Ok(screen.say(text.trim_end_matches('\n'))?);

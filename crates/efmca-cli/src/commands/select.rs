@@ -55,6 +55,11 @@ impl SelectArgs {
 
 /// Finds the number of causes, and shows the numbers that were tried.
 pub(crate) fn run(args: &SelectArgs) -> Result<(), Failure> {
+    let comparison = &args.comparison;
+    comparison.checkpoint.around(comparison.work.log_format, || search(args))
+}
+
+fn search(args: &SelectArgs) -> Result<(), Failure> {
     args.search(&[]).check().map_err(|error| refused(&error))?;
     let comparison = &args.comparison;
     comparison.prepare(args.curve.as_deref(), &args.input.input)?;

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 
 use super::Em;
 use super::fit::{Fit, Iteration};
+use super::keep::Keeper;
 use super::progress::Observer;
 use super::run::Run;
 use crate::error::{Error, Result};
@@ -112,7 +113,8 @@ impl Em {
 
     /// Resumes a run that was left: the result is the one that the run would have had, bit for bit.
     ///
-    /// The data and the settings must be those of the run; an error says which is not.
+    /// The data and the settings must be those of the run; an error says which is not. Only [`Em::further`] may be another: a
+    /// run that has ended can be prolonged.
     ///
     /// ```
     /// use std::ops::ControlFlow;
@@ -137,6 +139,16 @@ impl Em {
     ///
     /// [`Error::Resume`] that says which of the data or the settings is not that of the checkpoint, and what [`Em::run`] finds.
     pub fn resume(&self, y: &dyn Data, checkpoint: Checkpoint, observer: &mut Observer<'_>) -> Result<Fit> {
+        self.resume_kept(y, checkpoint, None, observer)
+    }
+
+    pub(super) fn resume_kept(
+        &self,
+        y: &dyn Data,
+        checkpoint: Checkpoint,
+        keeper: Option<&Keeper>,
+        observer: &mut Observer<'_>,
+    ) -> Result<Fit> {
         self.check_resumable(&checkpoint, Fingerprint::of(y))?;
         let training = self.prepare(y)?;
         let average = training.column_means();
@@ -144,7 +156,7 @@ impl Em {
             return Err(refused("its model has other families or another number of columns"));
         }
         let run = Run::resumed(self, &training, &average, checkpoint)?;
-        self.finished(run, &training, self.iterations, observer)
+        self.finished(run, &training, self.all_iterations(), keeper, observer)
     }
 
     /// Whether the run of a checkpoint can be resumed.
@@ -160,7 +172,7 @@ impl Em {
             return Err(refused("its data has other values than this one"));
         }
         // a setting that did not exist when the checkpoint was written had its default
-        let (settings, defaults) = (self.settings(), Em::new(self.h).settings());
+        let (settings, defaults) = (self.clone().further(0).settings(), Em::new(self.h).settings());
         // numbers come first: lists such as `holds` can follow from them, and say less to people
         let (lists, numbers): (Vec<_>, Vec<_>) =
             settings.iter().partition(|(_, value)| value.is_array() || value.is_object());
@@ -170,7 +182,7 @@ impl Em {
                 return Err(refused(format!("its `{name}` is {}, and now it is {}", in_words(then), in_words(value))));
             }
         }
-        if checkpoint.history.len() > self.iterations {
+        if checkpoint.history.len() > self.all_iterations() {
             return Err(refused(format!("it has {} iterations already", checkpoint.history.len())));
         }
         Ok(())

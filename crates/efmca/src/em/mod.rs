@@ -8,7 +8,9 @@ mod distinct;
 mod e_step;
 mod fit;
 mod init;
+mod keep;
 mod m_step;
+mod memory;
 mod ordered;
 mod progress;
 mod revival;
@@ -23,6 +25,7 @@ mod training;
 pub use checkpoint::{Checkpoint, Fingerprint, Settings, Snapshot};
 pub use fit::{Fit, Iteration, StopReason};
 pub use init::Init;
+pub use keep::{Keep, KeptTraining, keeping};
 pub(crate) use progress::unobserved;
 pub use progress::{Observer, Progress, TrainingProgress};
 

@@ -65,7 +65,7 @@ impl<'a> Run<'a> {
     }
 
     /// All that the run needs to be resumed.
-    fn snapshot(&self) -> Snapshot<'_> {
+    pub(super) fn snapshot(&self) -> Snapshot<'_> {
         Snapshot {
             model: &self.model,
             history: &self.history,
@@ -109,7 +109,10 @@ impl<'a> Run<'a> {
         self.model.superposition = rho.map_or(rule, |rho| rule.smooth(rho));
         let m_step = self.m_step(iteration);
 
-        let (model, moments, effort) = self.em_step(&m_step, 1.0 / temperature)?;
+        let stepped = self.em_step(&m_step, 1.0 / temperature);
+        // rows that could not be read have done harm already, of which an error may speak
+        self.training.check_unchanged()?;
+        let (model, moments, effort) = stepped?;
         self.model = model;
         self.model.superposition = rule;
 
@@ -166,7 +169,7 @@ impl<'a> Run<'a> {
                 return Ok(StopReason::Iterations);
             }
             self.step()?;
-            let (iteration, iterations) = (self.history.len(), self.em.iterations);
+            let (iteration, iterations) = (self.history.len(), self.em.all_iterations());
             let training = TrainingProgress {
                 iteration,
                 iterations,
@@ -183,7 +186,9 @@ impl<'a> Run<'a> {
 
     /// The bound of the model as it is (Eqn. 26).
     pub(super) fn bound(&mut self) -> Result<f64> {
-        let bound = self.posteriors.e_step(&self.model, 1.0, false)?.0.bound;
+        let stepped = self.posteriors.e_step(&self.model, 1.0, false);
+        self.training.check_unchanged()?;
+        let bound = stepped?.0.bound;
         self.posteriors.forget();
         Ok(bound)
     }

@@ -78,6 +78,14 @@ pub struct Em {
     pub(super) structure: Option<Structure>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) views: Option<Views>,
+    // checkpoints without it stay as they are
+    #[serde(rename = "further iterations", skip_serializing_if = "is_zero")]
+    pub(super) further: usize,
+}
+
+/// Whether a run has its own iterations only.
+fn is_zero(further: &usize) -> bool {
+    *further == 0
 }
 
 impl Em {
@@ -111,6 +119,7 @@ impl Em {
             resolutions: Vec::new(),
             structure: None,
             views: None,
+            further: 0,
         }
     }
 
@@ -163,6 +172,23 @@ impl Em {
     pub fn iterations(mut self, iterations: usize) -> Em {
         self.iterations = iterations;
         self
+    }
+
+    /// Goes on for so many iterations after those of [`Em::iterations`] (default: 0).
+    ///
+    /// Some of what a run does depends on how many iterations it has: causes are revived in the first two thirds, spare ones go
+    /// towards the end, and phases are shares of it. A run that is prolonged keeps to what it was started with, so that it ends
+    /// in the same bits whether it was left on the way or not: a [`Checkpoint`](crate::Checkpoint) can be resumed with another
+    /// number here, and with no other setting.
+    #[must_use]
+    pub fn further(mut self, iterations: usize) -> Em {
+        self.further = iterations;
+        self
+    }
+
+    /// All iterations of a run.
+    pub(super) fn all_iterations(&self) -> usize {
+        self.iterations.saturating_add(self.further)
     }
 
     /// Training ends when three iterations in a row change the log-likelihood by less than this, relatively

@@ -9,12 +9,13 @@ use super::clusters::Clusters;
 use super::e_step::{EStep, ExactStep, TruncatedStep};
 use super::fit::{Fit, StopReason};
 use super::init::{dictionaries, of_group, weak_rows};
+use super::keep::Keeper;
 use super::m_step::MStep;
 use super::progress::{Observer, Progress, unobserved};
 use super::run::Run;
 use super::training::Training;
 use super::{Em, Held, Init};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::family::Gaussian;
 use crate::model::{Background, Columns, Data, Model, Tables};
 use crate::posterior::{Moments, Sets, Truncated};
@@ -75,12 +76,25 @@ impl Em {
     }
 
     /// Trains and calls `observer` after each iteration, which can end the training. Where there are several starts, it is also
-    /// called during their short runs (stage `starts`, without a training to look at).
+    /// called during their short runs (stage `starts`, without a training to look at). Within [`keeping`](super::keeping) a training
+    /// that was left is resumed.
     ///
     /// # Errors
     ///
     /// As [`Em::run`].
     pub fn run_observed(&self, y: &dyn Data, observer: &mut Observer<'_>) -> Result<Fit> {
+        let Some(keeper) = Keeper::of(self, y) else { return self.run_from_start(y, None, observer) };
+        if let Some(left) = keeper.left() {
+            match self.resume_kept(y, left, Some(&keeper), observer) {
+                // its name is a hash, which two trainings can share
+                Err(Error::Resume { .. }) => {}
+                resumed => return resumed,
+            }
+        }
+        self.run_from_start(y, Some(&keeper), observer)
+    }
+
+    fn run_from_start(&self, y: &dyn Data, keeper: Option<&Keeper>, observer: &mut Observer<'_>) -> Result<Fit> {
         let training = self.prepare(y)?;
         let average = training.column_means();
         // the data as the model sees it whose posteriors make the first parameters
@@ -96,8 +110,9 @@ impl Em {
         // The best start is run again from its beginning, so that the observer sees all of it.
         let one = self.starts == 1 || matches!(self.init, Init::Model(_) | Init::Posteriors(_));
         let (run, asked) = if one { (begin(0)?, false) } else { self.best_start(begin, observer)? };
-        let iterations = if asked { 0 } else { self.iterations };
-        let mut fit = self.finished(run, &training, iterations, observer)?;
+        let iterations = if asked { 0 } else { self.all_iterations() };
+        let keeper = keeper.filter(|_| !asked);
+        let mut fit = self.finished(run, &training, iterations, keeper, observer)?;
         if asked {
             fit.stop = StopReason::Interrupted;
         }
@@ -110,9 +125,18 @@ impl Em {
         mut run: Run<'_>,
         training: &Training,
         iterations: usize,
+        keeper: Option<&Keeper>,
         observer: &mut Observer<'_>,
     ) -> Result<Fit> {
-        let stop = run.advance(iterations, observer)?;
+        let stop = match keeper {
+            None => run.advance(iterations, observer)?,
+            Some(keeper) => {
+                let stop = run.advance(iterations, &mut |progress| keeper.see(progress, observer))?;
+                // before what is done at the end: a run that is resumed from here does that as well
+                keeper.keep(run.snapshot(), true);
+                stop
+            }
+        };
         run.remove(run.spare())?;
         let bound = run.bound()?;
         let Run { mut model, history, posteriors, .. } = run;
@@ -261,6 +285,7 @@ impl Em {
             families: vec![std::sync::Arc::new(Gaussian).into()],
             background: Background::Learned,
             iterations: self.warm_start,
+            further: 0,
             warm_start: 0,
             // all causes go on to the target family
             h: self.first_h(),

@@ -1,5 +1,7 @@
 //! Data in the form that the posteriors of a run need.
 
+use std::sync::Arc;
+
 use ndarray::Array1;
 
 use super::Em;
@@ -18,13 +20,22 @@ pub(super) enum Training {
     /// For exact posteriors.
     Exact(Statistics),
     /// For truncated ones: the data as the kernel reads it, and evenly spaced rows of it to start from.
-    Truncated { observed: Box<Observed>, sample: Statistics, truncation: Truncation, substitutes: Truncation },
+    Truncated {
+        observed: Box<Observed>,
+        sample: Statistics,
+        truncation: Truncation,
+        substitutes: Truncation,
+        /// The rows, if they are not copied into memory.
+        outside: Option<Arc<dyn Data + Send>>,
+    },
 }
 
 impl Training {
     pub(super) fn new(em: &Em, columns: &Columns, y: &dyn Data) -> Result<Training> {
         let Some(truncation) = em.posterior_settings() else {
-            return Ok(Training::Exact(Statistics::new(columns, y)?));
+            let statistics = Statistics::new(columns, y)?;
+            y.check_unchanged()?;
+            return Ok(Training::Exact(statistics));
         };
         let observed = Observed::new(columns, y, truncation.precision)?;
         let counts = |n: &usize| y.weights().is_none_or(|weights| weights[*n] > 0.0);
@@ -32,8 +43,18 @@ impl Training {
         let most = if is_sparse(y) { (SPARSE_SAMPLE / columns.k()).clamp(1, SAMPLE) } else { SAMPLE };
         let chosen: Vec<usize> = rows.iter().copied().step_by(rows.len().div_ceil(most).max(1)).collect();
         let sample = Statistics::of_rows(columns, y, &chosen)?;
-        let substitutes = truncation.clone().generations(1).proposals(vec![std::sync::Arc::new(Substitutes)]);
-        Ok(Training::Truncated { observed: Box::new(observed), sample, truncation, substitutes })
+        y.check_unchanged()?;
+        let substitutes = truncation.clone().generations(1).proposals(vec![Arc::new(Substitutes)]);
+        let outside = y.outside();
+        Ok(Training::Truncated { observed: Box::new(observed), sample, truncation, substitutes, outside })
+    }
+
+    /// An error if rows that are read again and again are not what they were.
+    pub(super) fn check_unchanged(&self) -> Result<()> {
+        match self {
+            Training::Truncated { outside: Some(rows), .. } => rows.check_unchanged(),
+            _ => Ok(()),
+        }
     }
 
     /// An error if there is a column of which nothing can be learned.

@@ -32,6 +32,16 @@ pub trait Data: Sync {
     fn outside(&self) -> Option<Arc<dyn Data + Send>> {
         None
     }
+    /// Whether all rows that were read so far are those of the data, for rows that are kept outside of memory: a disk can fail,
+    /// and another program can write to a file. Rows that could not be read are missing ones until this is asked, which is
+    /// done after every pass over the data.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Changed`].
+    fn check_unchanged(&self) -> Result<()> {
+        Ok(())
+    }
     /// The columns of row `n` whose value is not zero, in ascending order, and these values, NaN where missing; `None` if
     /// rows are not kept in this form. All rows are, or none. See [`SparseRows`](super::SparseRows).
     fn non_zeros(&self, n: usize) -> Option<(&[u32], &[f64])> {
@@ -337,6 +347,10 @@ impl Data for RowRange<'_> {
 
     fn read_row(&self, n: usize, y: &mut [f64]) {
         self.data.read_row(self.rows.start + n, y);
+    }
+
+    fn check_unchanged(&self) -> Result<()> {
+        self.data.check_unchanged()
     }
 
     fn non_zeros(&self, n: usize) -> Option<(&[u32], &[f64])> {

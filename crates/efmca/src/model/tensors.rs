@@ -7,6 +7,9 @@ use super::{Background, Columns, Model, Resolution, Superposition, Views};
 use crate::error::{Error, Result};
 use crate::family::{SharedFamily, family};
 
+/// More states of a row than any training has; each takes memory when the model is applied.
+const MOST_STATES: usize = 1 << 24;
+
 /// A named array of numbers, row by row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tensor {
@@ -176,12 +179,31 @@ impl Model {
                 states
                     .as_u64()
                     .and_then(|states| usize::try_from(states).ok())
-                    .filter(|states| *states > 0)
+                    .filter(|states| (1..=MOST_STATES).contains(states))
                     .ok_or_else(|| fail(format!("its number of states is {states}")))?,
             ),
         };
         let rule = metadata["superposition"].as_str().and_then(Superposition::from_name);
         model.superposition = rule.ok_or_else(|| fail("its metadata names no superposition rule".into()))?;
         Ok(model)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bars;
+
+    #[test]
+    fn more_states_than_memory_holds_are_no_model() {
+        let model = bars::model("poisson", 2, &[10.0], &[1.0], 0.2).unwrap();
+        let with = |states: &str| {
+            let metadata = model.to_metadata().replacen('{', &format!("{{\"states\":{states},"), 1);
+            Model::from_tensors(&model.to_tensors(), &metadata)
+        };
+        assert_eq!(with("64").unwrap().states, Some(64));
+        for states in ["0", "-1", "999999999999999999", "1e3"] {
+            assert!(with(states).unwrap_err().to_string().contains("its number of states is"), "{states}");
+        }
     }
 }

@@ -73,6 +73,10 @@ impl Data for Weighted<'_> {
         self.data.outside()
     }
 
+    fn check_unchanged(&self) -> Result<()> {
+        self.data.check_unchanged()
+    }
+
     fn non_zeros(&self, n: usize) -> Option<(&[u32], &[f64])> {
         self.data.non_zeros(n)
     }

@@ -153,7 +153,9 @@ impl Model {
                 let statistics = Statistics::of_rows(&self.columns, y, &block.clone().collect::<Vec<_>>())?;
                 work(block.start, &statistics).map_err(|error| error.rows_later(block.start))
             });
-            parts.extend(done.collect::<Result<Vec<_>>>()?);
+            let done = done.collect::<Result<Vec<_>>>();
+            y.check_unchanged()?;
+            parts.extend(done?);
             ask(observer, end)?;
         }
         Ok(parts)
@@ -187,6 +189,7 @@ impl Model {
             let rows = start..(start + TRUNCATED_BLOCK).min(y.n());
             let end = rows.end;
             let posterior = self.infer(&RowRange::new(y, rows), &truncation, e_steps, 0);
+            y.check_unchanged()?;
             parts.push(work(start, posterior.map_err(|error| error.rows_later(start))?));
             ask(observer, end)?;
         }

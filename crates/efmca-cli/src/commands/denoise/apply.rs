@@ -13,6 +13,7 @@ use super::size_of;
 use crate::args::common::PatchSize;
 use crate::failure::Failure;
 use crate::progress::Watch;
+use crate::rescue::Rescue;
 
 /// Cleans an image with a model.
 pub(crate) fn apply(args: &ApplyArgs) -> Result<(), Failure> {
@@ -69,8 +70,11 @@ pub(super) fn clean_with(
         ("model".to_owned(), format!("{name} ({} causes of {size})", model.h())),
     ];
     let page = Page { settings, member: None, model: Some(model), patch: size };
-    Results { files, noisy: &noisy, reference: reference.as_ref(), page, family: &family, interrupted: false }
-        .write(&estimate, watch)
+    Results { files, noisy: &noisy, reference: reference.as_ref(), page, family: &family, interrupted: false }.write(
+        &estimate,
+        watch,
+        Rescue::default(),
+    )
 }
 
 /// The size of a patch that the model says, or else the one that was given.

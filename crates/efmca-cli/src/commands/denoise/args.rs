@@ -11,6 +11,7 @@ use efmca_io::read_camera;
 
 use super::noise::{NoiseArg, noise_or_auto};
 use super::places::PlaceArgs;
+use crate::args::checkpoint::CheckpointArgs;
 use crate::args::common::{ImageArgs, OutputArgs, PatchSize, SeedArgs, WorkArgs, causes, one_of, patch_over_pages};
 use crate::errors::refused;
 use crate::failure::Failure;
@@ -147,6 +148,8 @@ pub(crate) struct LearningArgs {
     learn_pages: Vec<usize>,
     #[command(flatten)]
     pub(super) seed: SeedArgs,
+    #[command(flatten)]
+    pub(super) checkpoint: CheckpointArgs,
     /// Writes the learned model, for `efmca apply`; of several models the first one of single pixels.
     #[arg(long, value_name = "FILE")]
     pub(super) save_model: Option<PathBuf>,

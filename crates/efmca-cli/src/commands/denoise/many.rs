@@ -140,12 +140,14 @@ impl Many<'_> {
             return Err(Failure::input(format!("{}{others}", first.output.display())));
         }
         let inputs: Vec<&Path> = inputs.into_iter().chain(read.iter().flatten().copied()).collect();
-        outputs::check(pending.iter().map(|item| Some(Output::Image(&item.output))), &inputs, force)
+        outputs::check_all(pending.iter().map(|item| Some(Output::Image(&item.output))), &inputs, force)?;
+        // one lock for all of them: there may be more results than files that can be open
+        outputs::take_folder(&batch.folder)
     }
 
     /// Learns a model from a file that is not cleaned.
     fn learn(&self, source: &Path, batch: &Batch, watch: &Watch) -> Result<SharedModel, Failure> {
-        Screen::new().say(&format!("learning from {}, for all files", source.display()))?;
+        Screen::beside_files().say(&format!("learning from {}, for all files", source.display()))?;
         let files = self.files.of(source, &batch.folder.join(result_name(source)?));
         let denoised =
             learn_and_clean(&files, self.learning, After::Nothing, || watch.for_file("for all files"), self.prepare);
@@ -158,7 +160,7 @@ impl Many<'_> {
         let Item { input, output } = item;
         let path = input.display().to_string();
         watch.event("file", &[("file", number.into()), ("of", of.into()), ("path", path.as_str().into())]);
-        let mut screen = Screen::new();
+        let mut screen = Screen::beside_files();
         screen.say(&format!("file {number} of {of}: {path}"))?;
         if output.extension() != efmca_io::image_file::file_of(input).extension() {
             let remark = format!("files with this ending cannot be written: the result is {}", output.display());
@@ -181,7 +183,7 @@ impl Many<'_> {
         let others: Vec<String> =
             counts.iter().filter(|count| count.1 > 0).map(|(_, number, words)| format!("{number} {words}")).collect();
         let others = if others.is_empty() { String::new() } else { format!("; {}", others.join(", ")) };
-        Screen::new().say(&format!("cleaned {} of {all} files{others}", tally.cleaned))?;
+        Screen::beside_files().say(&format!("cleaned {} of {all} files{others}", tally.cleaned))?;
         let mut fields = vec![("cleaned", tally.cleaned.into()), ("of", all.into())];
         fields.extend(counts.iter().map(|(name, number, _)| (*name, (*number).into())));
         watch.event("files", &fields);
@@ -203,7 +205,7 @@ impl Many<'_> {
             let path = path.display();
             let line = format!("{path} is the result so far; delete it, and --resume cleans that file completely");
             if problems.is_empty() {
-                Screen::new().say(&line)?;
+                Screen::beside_files().say(&line)?;
             } else {
                 problems.push(line);
             }
@@ -227,7 +229,7 @@ impl Tally {
     fn fail(&mut self, item: &Item, failure: &Failure, watch: &Watch) -> Result<(), Failure> {
         let (path, reason) = (item.input.display().to_string(), failure.to_string());
         watch.event("failed", &[("path", path.as_str().into()), ("reason", reason.as_str().into())]);
-        Screen::new().say(&format!("failed: {reason}"))?;
+        Screen::beside_files().say(&format!("failed: {reason}"))?;
         // most reasons name the file
         self.failed.push(if reason.contains(&path) { reason } else { format!("{path}: {reason}") });
         Ok(())

@@ -20,6 +20,7 @@ use efmca_io::{ModelFile, write_model_file};
 use crate::args::common::PatchSize;
 use crate::failure::Failure;
 use crate::progress::Watch;
+use crate::rescue::Rescue;
 pub(crate) use apply::apply;
 pub(crate) use args::{ApplyArgs, DenoiseArgs, InpaintArgs};
 use args::{FileArgs, LearningArgs};
@@ -45,6 +46,16 @@ type Prepare<'a> = &'a dyn Fn(&mut Noisy<'_>) -> Result<(), Failure>;
 
 /// Cleans one image or many.
 fn clean(
+    places: &PlaceArgs,
+    files: &FileArgs,
+    learning: &LearningArgs,
+    mask: Option<&Path>,
+    prepare: Prepare<'_>,
+) -> Result<(), Failure> {
+    learning.checkpoint.around(files.work.log_format, || clean_all(places, files, learning, mask, prepare))
+}
+
+fn clean_all(
     places: &PlaceArgs,
     files: &FileArgs,
     learning: &LearningArgs,
@@ -122,6 +133,7 @@ fn learn_and_clean(
         return Ok(denoised);
     }
     let first = denoised.members.first();
+    let mut rescue = Rescue::default();
     if let (Some(path), Some(member)) = (&learning.save_model, denoised.kept()) {
         let size = size_of(&member.settings);
         let file = ModelFile {
@@ -129,7 +141,7 @@ fn learn_and_clean(
             pages: size.pages,
             ..ModelFile::from(member.model.clone())
         };
-        write_model_file(path, &file).map_err(Failure::work)?;
+        rescue.write(path, |path| write_model_file(path, &file));
     }
     let mut settings = vec![
         ("noise".to_owned(), noise.words()),
@@ -147,8 +159,11 @@ fn learn_and_clean(
         patch: first.map_or(PatchSize { rows: 1, columns: 1, pages: 1 }, |member| size_of(&member.settings)),
     };
     let (family, interrupted) = (&noise.family, denoised.interrupted);
-    Results { files, noisy: &noisy, reference: reference.as_ref(), page, family, interrupted }
-        .write(&denoised.estimate, &watch)?;
+    Results { files, noisy: &noisy, reference: reference.as_ref(), page, family, interrupted }.write(
+        &denoised.estimate,
+        &watch,
+        rescue,
+    )?;
     Ok(denoised)
 }
 

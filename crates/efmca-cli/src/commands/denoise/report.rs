@@ -160,8 +160,8 @@ pub(super) struct Shown<'a> {
 }
 
 impl Page<'_> {
-    /// Writes the page.
-    pub(super) fn write(&self, path: &Path, files: &FileArgs, shown: &Shown<'_>) -> Result<(), Failure> {
+    /// The page.
+    pub(super) fn report(&self, files: &FileArgs, shown: &Shown<'_>) -> Result<Report, Failure> {
         let Shown { noisy, clean, deviation, comparison, check } = *shown;
         let mut summary = vec![("image".to_owned(), files.input.display().to_string())];
         summary.extend(self.settings.iter().cloned());
@@ -196,9 +196,7 @@ impl Page<'_> {
         let sections = sections.into_iter().filter(|section| !section.pictures.is_empty()).collect();
         let curve = self.member.map_or(Vec::new(), |member| member.history.iter().map(|step| step.bound).collect());
         let title = file_name(&files.output);
-        Report { title, summary, comparison: comparison_of, sections, curve, ..Report::default() }
-            .write(path, files.outputs.force.force)
-            .map_err(Failure::work)
+        Ok(Report { title, summary, comparison: comparison_of, sections, curve, ..Report::default() })
     }
 }
 

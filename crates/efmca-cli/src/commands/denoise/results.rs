@@ -11,6 +11,7 @@ use super::report::{Comparison, Page, Reference, Shown};
 use super::residual::Check;
 use crate::failure::Failure;
 use crate::progress::Watch;
+use crate::rescue::Rescue;
 use crate::show::Screen;
 
 /// The results of cleaning an image.
@@ -26,13 +27,13 @@ pub(super) struct Results<'a> {
 }
 
 impl Results<'_> {
-    /// Writes all that was asked for, and says so.
-    pub(super) fn write(&self, estimate: &Estimate, watch: &Watch) -> Result<(), Failure> {
+    /// Writes all that was asked for, and says so; `rescue` knows of files that were written before.
+    pub(super) fn write(&self, estimate: &Estimate, watch: &Watch, mut rescue: Rescue) -> Result<(), Failure> {
         let (files, noisy) = (self.files, self.noisy);
-        let mut screen = Screen::new();
+        let mut screen = Screen::beside_files();
         let image = noisy.in_camera_units(&estimate.mean);
         let deviation = noisy.differences_in_camera_units(&estimate.deviation);
-        let (written, warning) = self.write_image(&image, &deviation)?;
+        let (written, warning) = self.write_image(&image, &deviation, &mut rescue)?;
         let check = Check::new(self.family, noisy, estimate)?;
         let comparison = self.reference.map(|reference| Comparison::new(reference, noisy, &image)).transpose()?;
         if let Some(path) = &files.uncertainty {
@@ -40,13 +41,16 @@ impl Results<'_> {
             let integers = Format::of_output(path).ok().filter(|format| !format.holds_floats());
             let scale = integers.and_then(|format| ValueScale::filling(deviation.view(), default_sample(format, like)));
             let options = WriteOptions { dtype: None, scale, ..noisy.write_options() };
-            write(path, deviation.view(), &options).map_err(Failure::work)?;
+            rescue.write(path, |path| write(path, deviation.view(), &options));
         }
         if let Some(path) = &files.outputs.report {
             let shown =
                 Shown { noisy, clean: &image, deviation: &deviation, comparison: comparison.as_ref(), check: &check };
-            self.page.write(path, files, &shown)?;
+            let page = self.page.report(files, &shown)?;
+            rescue.write(path, |path| page.write(path, files.outputs.force.force));
         }
+        rescue.finish()?;
+        let Some(written) = written else { return Ok(()) };
         screen.notes(&files.input, noisy.file.remarks.iter().chain(&noisy.remarks))?;
         screen.notes(&written.path, warning.iter().chain(&written.remarks))?;
         if self.interrupted {
@@ -68,7 +72,12 @@ impl Results<'_> {
     }
 
     /// Writes the image in a type that keeps it, and says what that cost.
-    fn write_image(&self, image: &Array4<f64>, deviation: &Array4<f64>) -> Result<(Written, Option<String>), Failure> {
+    fn write_image(
+        &self,
+        image: &Array4<f64>,
+        deviation: &Array4<f64>,
+        rescue: &mut Rescue,
+    ) -> Result<(Option<Written>, Option<String>), Failure> {
         let path = &self.files.output;
         let mut options = self.noisy.write_options();
         let format = Format::of_output(path).map_err(Failure::input)?;
@@ -89,7 +98,7 @@ impl Results<'_> {
                 ));
             }
         }
-        let written = write(path, image.view(), &options).map_err(Failure::work)?;
+        let written = rescue.write(path, |path| write(path, image.view(), &options));
         Ok((written, warning))
     }
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use efmca::tasks::table::TableLearner;
 use efmca::{Causes, Superposition};
 
+use crate::args::checkpoint::CheckpointArgs;
 use crate::args::common::{OutputArgs, SeedArgs, TableArgs, WorkArgs, causes, one_of};
 use crate::commands::report::ReportOptions;
 use crate::errors::refused;
@@ -74,6 +75,8 @@ pub(crate) struct FitArgs {
     pub(super) outputs: OutputArgs,
     #[command(flatten)]
     pub(super) numbers: ReportOptions,
+    #[command(flatten)]
+    pub(super) checkpoint: CheckpointArgs,
     #[command(flatten)]
     pub(super) work: WorkArgs,
 }

@@ -21,6 +21,7 @@ use crate::errors::{Origin, TableOrigin};
 use crate::failure::Failure;
 use crate::outputs::{self, Output};
 use crate::progress::Watch;
+use crate::rescue::Rescue;
 use crate::show::{Screen, file_name, width_of};
 pub(crate) use args::FitArgs;
 use causes::{Description, described, picture};
@@ -32,6 +33,10 @@ const MOST_COLUMNS: usize = 100;
 
 /// Learns a model, writes it, and shows it.
 pub(crate) fn run(args: &FitArgs) -> Result<(), Failure> {
+    args.checkpoint.around(args.work.log_format, || learn(args))
+}
+
+fn learn(args: &FitArgs) -> Result<(), Failure> {
     let learner = args.learner()?;
     args.work.set_threads()?;
     let numbers = args.numbers.files();
@@ -68,14 +73,16 @@ pub(crate) fn run(args: &FitArgs) -> Result<(), Failure> {
     let origins = (0..learned.families.len()).map(|d| family_origin(&given, &learned, d)).collect();
     let file =
         ModelFile { names: table.names.clone(), labels: labels.clone(), ..ModelFile::from(learned.fit.model.clone()) };
-    write_model_file(&args.output, &file).map_err(Failure::work)?;
+    let mut rescue = Rescue::default();
+    rescue.write(&args.output, |path| write_model_file(path, &file));
+    rescue.finish()?;
     let summary = Summary {
         settings: summary(&table, &learned),
         specs: learned.families.iter().map(|family| family.spec()).collect(),
         origins,
         causes: described(&file, &table, SHOWN),
     };
-    let mut screen = Screen::new();
+    let mut screen = Screen::beside_files();
     screen.notes(&args.input, &table.remarks)?;
     if watch.stopped() {
         screen.say("stopped early: this is the result so far")?;

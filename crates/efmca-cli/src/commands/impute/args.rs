@@ -6,6 +6,7 @@ use efmca::Causes;
 use efmca::tasks::impute::{Fill, Imputer};
 use efmca::tasks::table::TableLearner;
 
+use crate::args::checkpoint::CheckpointArgs;
 use crate::args::common::{OutputArgs, SeedArgs, TableArgs, WorkArgs, causes, one_of};
 use crate::errors::refused;
 use crate::failure::Failure;
@@ -76,6 +77,8 @@ pub(crate) struct ImputeArgs {
     /// Writes the errors of all columns, as docs/TABLES.md describes (.json).
     #[arg(long, value_name = "FILE.json")]
     pub(super) json: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) checkpoint: CheckpointArgs,
     #[command(flatten)]
     pub(super) work: WorkArgs,
 }

@@ -14,6 +14,7 @@ use crate::errors::{Origin, TableOrigin};
 use crate::failure::Failure;
 use crate::outputs::{self, Output};
 use crate::progress::Watch;
+use crate::rescue::Rescue;
 use crate::show::Screen;
 pub(crate) use args::ImputeArgs;
 use report::{errors_json, errors_page, errors_text};
@@ -26,6 +27,10 @@ struct Columns {
 
 /// Fills in the missing cells of a table.
 pub(crate) fn run(args: &ImputeArgs) -> Result<(), Failure> {
+    args.checkpoint.around(args.work.log_format, || fill(args))
+}
+
+fn fill(args: &ImputeArgs) -> Result<(), Failure> {
     let imputer = args.imputer(args.learner())?;
     args.work.set_threads()?;
     let filled = args.filled();
@@ -52,22 +57,26 @@ pub(crate) fn run(args: &ImputeArgs) -> Result<(), Failure> {
     };
     watch.finish();
     let draws = if args.draws.is_some() { &found.draws[..] } else { std::slice::from_ref(&found.values) };
+    let mut rescue = Rescue::default();
     for (path, values) in filled.iter().zip(draws) {
-        write_labelled_table(path, &columns.names, &columns.labels, values.view(), args.outputs.force.force)
-            .map_err(Failure::work)?;
+        rescue.write(path, |path| {
+            write_labelled_table(path, &columns.names, &columns.labels, values.view(), args.outputs.force.force)
+        });
     }
     if let Some(path) = &args.cells {
-        write_atomically(path, cells_csv(&found, &columns)?.as_bytes()).map_err(Failure::work)?;
+        let text = cells_csv(&found, &columns)?;
+        rescue.write(path, |path| write_atomically(path, text.as_bytes()));
     }
     if let Some(path) = &args.json {
         let json = errors_json(&found, &columns, causes);
-        write_atomically(path, (format!("{json:#}") + "\n").as_bytes()).map_err(Failure::work)?;
+        rescue.write(path, |path| write_atomically(path, (format!("{json:#}") + "\n").as_bytes()));
     }
     if let Some(path) = &args.outputs.report {
         let page = errors_page(&found, &columns, &args.input, causes);
-        page.write(path, args.outputs.force.force).map_err(Failure::work)?;
+        rescue.write(path, |path| page.write(path, args.outputs.force.force));
     }
-    let mut screen = Screen::new();
+    rescue.finish()?;
+    let mut screen = Screen::beside_files();
     screen.notes(&args.input, &table.remarks)?;
     screen.say(&errors_text(&found, &columns, causes))?;
     let written: Vec<String> = filled

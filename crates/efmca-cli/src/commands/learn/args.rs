@@ -31,8 +31,8 @@ pub(crate) struct LearnArgs {
     /// Writes a checkpoint after every so many iterations and after the last one; 0 writes none.
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(super) checkpoint_every: usize,
-    /// Resumes the run from the checkpoint in DIR, with the same data and settings (including the number of
-    /// iterations); starts a new run if there is none yet.
+    /// Resumes the run from the checkpoint in DIR, with the same data and settings; starts a new run if there is none yet.
+    /// A larger number of --iterations prolongs it.
     #[arg(long)]
     pub(super) resume: bool,
     /// Replaces an earlier run in DIR.

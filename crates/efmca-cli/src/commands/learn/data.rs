@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use efmca::model::Data;
 use efmca::tasks::learn::{Drawing, Preparation, PreparationError, PreparedRows, Transform, Whitening};
-use efmca_io::MappedRows;
+use efmca_io::FileRows;
 use efmca_io::image_file::{SampleType, read};
 use ndarray::{Array3, Axis};
 
@@ -91,8 +91,8 @@ impl<'a> Input<'a> {
     }
 
     fn rows(&self, path: &Path) -> Result<Points, Failure> {
-        let mapped = MappedRows::open(path).map_err(Failure::input)?;
-        let (n, d) = (mapped.n(), mapped.d());
+        let rows = FileRows::open(path).map_err(Failure::input)?;
+        let (n, d) = (rows.n(), rows.d());
         let patch = match self.args.data.patch {
             None => None,
             Some((rows, columns)) => {
@@ -107,7 +107,7 @@ impl<'a> Input<'a> {
                 Some([rows, columns, d / size])
             }
         };
-        let prepared = self.preparation.rows(mapped).map_err(|error| self.unprepared(&error))?;
+        let prepared = self.preparation.rows(rows).map_err(|error| self.unprepared(&error))?;
         let PreparedRows { data, whitening, .. } = prepared;
         let settings = DataSettings::of_rows(patch, self.preparation);
         let words = format!("{n} rows of {d} values");

@@ -33,6 +33,7 @@ impl Files {
 
     /// Finds out before the work starts whether its files can be written.
     pub(super) fn check(&self, args: &LearnArgs) -> Result<(), Failure> {
+        outputs::take_folder(&self.folder)?;
         let earlier = [&self.model, &self.checkpoint].into_iter().find(|path| path.exists());
         if let Some(path) = earlier.filter(|_| !args.resume && !args.force) {
             return Err(Failure::input(format!(
@@ -44,7 +45,7 @@ impl Files {
         self.sweep();
         let inputs: Vec<&Path> = args.inputs.iter().map(PathBuf::as_path).collect();
         let paths = [&self.model, &self.checkpoint, &self.report];
-        outputs::check(paths.map(|path| Some(Output::File(path))), &inputs, true)
+        outputs::check_all(paths.map(|path| Some(Output::File(path))), &inputs, true)
     }
 
     /// Removes what is replaced, when it is certain that the work can start.

@@ -16,7 +16,9 @@ use efmca_view::{Gallery, Report};
 use serde_json::Value;
 
 use crate::failure::Failure;
+use crate::memory;
 use crate::progress::Watch;
+use crate::rescue::Rescue;
 use crate::show::Screen;
 pub(crate) use args::LearnArgs;
 use data::{Input, Points};
@@ -32,14 +34,27 @@ pub(crate) fn run(args: &LearnArgs) -> Result<(), Failure> {
     files.check(args)?;
     let watch = Watch::new(args.work.log_format);
     let points = input.read()?;
-    let mut screen = Screen::new();
+    let mut screen = Screen::beside_files();
     for remark in &points.remarks {
         screen.say(&format!("note: {remark}"))?;
     }
-    let em = learner.em(points.data.n()).map_err(Failure::input)?;
     let left = if args.resume { left_run(&files.checkpoint, &points.settings)? } else { None };
+    let started_with = left.as_ref().map_or(args.learning.iterations, |left| first_iterations(args, left));
+    let learner = learner.iterations(started_with);
+    let em = learner.em(points.data.n()).map_err(Failure::input)?.further(args.learning.iterations - started_with);
+    memory::check(
+        em.memory(&*points.data).map_err(Failure::input)?,
+        "the training",
+        "take fewer --patches, --causes or --states",
+    )?;
     files.clear(args)?;
     screen.say(&introduction(args, &points, left.as_ref()))?;
+    if started_with < args.learning.iterations {
+        let more = args.learning.iterations - started_with;
+        screen.say(&format!(
+            "the run was started with {started_with} iterations and keeps to the schedule of these; {more} more follow"
+        ))?;
+    }
     let mut keeper = Keeper {
         path: &files.checkpoint,
         every: args.checkpoint_every,
@@ -64,6 +79,13 @@ fn introduction(args: &LearnArgs, points: &Points, left: Option<&Checkpoint>) ->
         None if args.resume => format!("{words}: there is no checkpoint yet, so this is a new run"),
         None => words.clone(),
     }
+}
+
+/// The iterations that a run was started with, which its schedule depends on: fewer than those that are asked for now, if it is
+/// prolonged.
+fn first_iterations(args: &LearnArgs, left: &Checkpoint) -> usize {
+    let then = left.settings.get("iterations").and_then(Value::as_u64).and_then(|then| usize::try_from(then).ok());
+    then.filter(|then| *then <= args.learning.iterations).unwrap_or(args.learning.iterations)
 }
 
 /// The run that was left in the folder, if there is one and it is of the same data.
@@ -140,7 +162,10 @@ fn finish(
         whitening: points.whitening.clone(),
         ..ModelFile::from(fit.model.clone())
     };
-    write_model_file(&files.model, &file).map_err(Failure::work)?;
+    // pictures and report can be made again from the checkpoint; the model is what the hours were for
+    let mut rescue = Rescue::default();
+    rescue.write(&files.model, |path| write_model_file(path, &file));
+    rescue.finish()?;
     let gallery = Gallery::new(fit, &*points.data, points.patch);
     let pictures = gallery.write(&args.out_dir, &mut |problem| watch.warn(problem)).map_err(Failure::work)?;
     let report = Report {

@@ -8,6 +8,7 @@ use efmca::model::Resolution;
 use efmca::tasks::noise::{NoiseType, TableNoise};
 use serde_json::Value;
 
+use crate::args::checkpoint::CheckpointArgs;
 use crate::args::common::{OutputArgs, SeedArgs, WorkArgs, causes};
 use crate::columns::ColumnFamilies;
 use crate::failure::Failure;
@@ -84,6 +85,8 @@ pub(crate) struct ComparisonArgs {
     #[command(flatten)]
     pub(crate) outputs: OutputArgs,
     #[command(flatten)]
+    pub(crate) checkpoint: CheckpointArgs,
+    #[command(flatten)]
     pub(crate) work: WorkArgs,
 }
 
@@ -104,7 +107,7 @@ impl ComparisonArgs {
         stopped: bool,
         other: Option<&Path>,
     ) -> Result<(), Failure> {
-        let mut screen = Screen::new();
+        let mut screen = Screen::beside_files();
         if self.json {
             return Ok(screen.say(&json.to_string())?);
         }

@@ -15,6 +15,7 @@ use crate::errors::refused;
 use crate::failure::Failure;
 use crate::input::{Content, Input, TableContent};
 use crate::progress::Watch;
+use crate::rescue::Rescue;
 use args::ColumnsArg;
 pub(crate) use args::{ComparisonArgs, NoiseTypeArgs};
 use json::{columns_json, ranking_json};
@@ -22,6 +23,11 @@ use report::{columns_page, columns_text, ranking_page, ranking_text};
 
 /// Finds the noise, and shows how sure that is.
 pub(crate) fn run(args: &NoiseTypeArgs) -> Result<(), Failure> {
+    let comparison = &args.comparison;
+    comparison.checkpoint.around(comparison.work.log_format, || name(args))
+}
+
+fn name(args: &NoiseTypeArgs) -> Result<(), Failure> {
     args.ranking().check().map_err(|error| refused(&error))?;
     let comparison = &args.comparison;
     comparison.prepare(args.save_model.as_deref(), &args.input.input)?;
@@ -34,18 +40,21 @@ pub(crate) fn run(args: &NoiseTypeArgs) -> Result<(), Failure> {
     };
     watch.finish();
     let found = found?;
+    let mut rescue = Rescue::default();
     if let Some(path) = &args.save_model {
         let (names, labels) = match &input.content {
             Content::Table(TableContent { table, .. }) => (table.names.clone(), table.labels()),
             _ => (Vec::new(), Vec::new()),
         };
         let file = ModelFile { names, labels, ..ModelFile::from(found.model) };
-        write_model_file(path, &file).map_err(Failure::work)?;
+        rescue.write(path, |path| write_model_file(path, &file));
     }
     if let Some(path) = &comparison.outputs.report {
-        found.page.write(path, comparison.outputs.force.force).map_err(Failure::work)?;
+        rescue.write(path, |path| found.page.write(path, comparison.outputs.force.force));
     }
-    comparison.show(&input, &found.text, &found.json, watch.stopped(), args.save_model.as_deref())
+    // what was found is shown in any case
+    comparison.show(&input, &found.text, &found.json, watch.stopped(), args.save_model.as_deref())?;
+    rescue.finish()
 }
 
 /// A result in all the forms in which it is shown and kept.

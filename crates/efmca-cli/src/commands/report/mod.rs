@@ -119,7 +119,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<(), Failure> {
     let about = about.map(|(what, path)| (what.to_owned(), path.display().to_string())).to_vec();
     report.page(title, about)?.write(&args.output, args.force.force).map_err(Failure::work)?;
     report.write_numbers(&args.options)?;
-    let mut screen = Screen::new();
+    let mut screen = Screen::beside_files();
     screen.notes(&args.input, &changes)?;
     for line in report.lines() {
         screen.say(&line)?;

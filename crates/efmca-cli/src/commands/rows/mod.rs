@@ -14,6 +14,7 @@ use crate::errors::{Origin, TableOrigin, refused};
 use crate::failure::Failure;
 use crate::outputs::{self, Output};
 use crate::progress::Watch;
+use crate::rescue::Rescue;
 use crate::show::{Screen, largest_first};
 
 /// Rows that are shown.
@@ -69,9 +70,11 @@ pub(crate) fn encode(args: &EncodeArgs) -> Result<(), Failure> {
     let mut codes = rows.encoding.active;
     // sums of probabilities can round to a little more than 1
     codes.mapv_inplace(|probability| probability.clamp(0.0, 1.0));
-    write_table(&args.output, &cause_names(&rows.file.model), codes.view(), args.with.force.force)
-        .map_err(Failure::work)?;
-    let mut screen = Screen::new();
+    let mut rescue = Rescue::default();
+    let names = cause_names(&rows.file.model);
+    rescue.write(&args.output, |path| write_table(path, &names, codes.view(), args.with.force.force));
+    rescue.finish()?;
+    let mut screen = Screen::beside_files();
     screen.notes(&args.with.input, &rows.remarks)?;
     let active = codes.sum() / codes.nrows().max(1) as f64;
     let (n, h) = codes.dim();
@@ -88,9 +91,13 @@ pub(crate) fn score(args: &ScoreArgs) -> Result<(), Failure> {
     let scores = &rows.encoding.log_likelihoods;
     if let Some(output) = &args.output {
         let column = scores.view().insert_axis(Axis(1));
-        write_table(output, &["log-likelihood".to_owned()], column, args.with.force.force).map_err(Failure::work)?;
+        let mut rescue = Rescue::default();
+        rescue.write(output, |path| {
+            write_table(path, &["log-likelihood".to_owned()], column.view(), args.with.force.force)
+        });
+        rescue.finish()?;
     }
-    let mut screen = Screen::new();
+    let mut screen = Screen::beside_files();
     screen.notes(&args.with.input, &rows.remarks)?;
     let mut how = match rows.states {
         None => "exact".to_owned(),

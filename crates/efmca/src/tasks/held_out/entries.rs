@@ -115,4 +115,8 @@ impl Data for SampledRows<'_> {
         let drawn = if self.random { hash::of_place(0, n as u64) as usize % self.step } else { 0 };
         self.data.read_row((n * self.step + drawn).min(self.data.n() - 1), y);
     }
+
+    fn check_unchanged(&self) -> crate::error::Result<()> {
+        self.data.check_unchanged()
+    }
 }

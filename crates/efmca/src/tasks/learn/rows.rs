@@ -72,6 +72,10 @@ impl<D: Data> Data for WhitenedRows<D> {
         self.rows.weights()
     }
 
+    fn check_unchanged(&self) -> Result<()> {
+        self.rows.check_unchanged()
+    }
+
     fn outside(&self) -> Option<Arc<dyn Data + Send>> {
         let rows = OutsideRows(self.rows.outside()?);
         Some(Arc::new(WhitenedRows { rows, whitening: Arc::clone(&self.whitening) }))
@@ -96,6 +100,10 @@ impl Data for OutsideRows {
 
     fn weights(&self) -> Option<&Array1<f64>> {
         self.0.weights()
+    }
+
+    fn check_unchanged(&self) -> Result<()> {
+        self.0.check_unchanged()
     }
 
     fn outside(&self) -> Option<Arc<dyn Data + Send>> {

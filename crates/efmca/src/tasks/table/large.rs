@@ -76,6 +76,10 @@ impl Data for Part<'_> {
         self.data.read_row(n * self.step, y);
     }
 
+    fn check_unchanged(&self) -> crate::error::Result<()> {
+        self.data.check_unchanged()
+    }
+
     fn weights(&self) -> Option<&Array1<f64>> {
         self.weights.as_ref()
     }

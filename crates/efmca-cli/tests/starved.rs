@@ -1,0 +1,221 @@
+//! What the program does where the system gives it too little: room on the disk, memory, files, a reader, a place.
+//!
+//! Limits are set by `ulimit` in a shell that becomes the program.
+#![cfg(target_os = "linux")]
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use assert_cmd::cargo::cargo_bin;
+use efmca_io::image_file::{WriteOptions, write};
+use ndarray::Array4;
+
+const FIT: &str = "fit table.csv -o out/m.model --family poisson --causes 2 --iterations 5 --threads 1";
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A table, an image, and a folder for results.
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let mut table = "a,b,c\n".to_owned();
+    (0..200).for_each(|row| table += &format!("{},{},{}\n", row % 7, row * 3 % 11, row * 5 % 4));
+    std::fs::write(folder.path().join("table.csv"), table).unwrap();
+    let image = Array4::from_shape_fn((1, 40, 40, 1), |(_, y, x, _)| ((x * 7 + y * 3) % 9 + 1) as f64);
+    write(&folder.path().join("noisy.tif"), image.view(), &WriteOptions::default()).unwrap();
+    std::fs::create_dir(folder.path().join("out")).unwrap();
+    std::fs::create_dir(folder.path().join("tmp")).unwrap();
+    folder
+}
+
+/// A shell that sets a limit and becomes the program.
+fn limited(folder: &Path, limit: &str, arguments: &str) -> Command {
+    let mut command = Command::new("sh");
+    command.current_dir(folder).env("TMPDIR", folder.join("tmp")).stdin(Stdio::null());
+    command.args(["-c", &format!("{limit} exec \"$0\" {arguments}")]).arg(cargo_bin!("efmca"));
+    command
+}
+
+fn run(folder: &Path, limit: &str, arguments: &str) -> Output {
+    limited(folder, limit, arguments).output().unwrap()
+}
+
+/// An error with this code that says all of `parts`, and no signal and no panic.
+fn fails(output: &Output, code: i32, parts: &[&str]) -> String {
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{said}");
+    assert!(said.starts_with("error: ") && !said.contains("panicked"), "{said}");
+    parts.iter().for_each(|part| assert!(said.contains(part), "should say {part:?}: {said}"));
+    said
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_limit_on_the_size_of_files_leaves_no_half_written_one() {
+    let folder = folder();
+    let path = folder.path();
+    std::fs::write(path.join("out/m.model"), "before").unwrap();
+    // 0 blocks: every write fails, wherever it goes
+    let said = fails(&run(path, "ulimit -f 0;", &format!("{FIT} --force")), 1, &["m.model", "ulimit -f", "either"]);
+    assert!(said.contains("rescued-m.model"), "{said}");
+    assert_eq!(std::fs::read(path.join("out/m.model")).unwrap(), b"before");
+    assert_eq!((names(&path.join("out")), names(&path.join("tmp"))), (vec!["m.model".to_owned()], Vec::new()));
+    for (command, results) in [
+        ("denoise noisy.tif -o out/c.tif --noise poisson --quality fast --report out/c.html", ["c.tif", "c.html"]),
+        ("noise-type table.csv --families poisson --save-model out/n.model --report out/n.html", ["n.model", "n.html"]),
+    ] {
+        fails(&run(path, "ulimit -f 0;", command), 1, &results);
+        assert_eq!(names(&path.join("out")), ["m.model"], "{command}");
+    }
+}
+
+#[test]
+fn a_full_output_is_told_and_files_are_written() {
+    let folder = folder();
+    let output = run(folder.path(), "exec >/dev/full;", FIT);
+    fails(&output, 1, &["cannot write the output", "No space left"]);
+    assert!(efmca_io::read_model_file(&folder.path().join("out/m.model")).is_ok());
+}
+
+#[test]
+fn a_reader_that_goes_does_not_end_work_on_files() {
+    let folder = folder();
+    let path = folder.path();
+    let output = Command::new("sh")
+        .current_dir(path)
+        .args(["-c", &format!("\"$0\" {FIT} | true; \"$0\" families | head -1")])
+        .arg(cargo_bin!("efmca"))
+        .output()
+        .unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{}", text(&output.stderr));
+    assert_eq!(text(&output.stdout).lines().count(), 1);
+    assert!(efmca_io::read_model_file(&path.join("out/m.model")).is_ok());
+}
+
+#[test]
+fn closed_streams_end_in_a_result() {
+    let folder = folder();
+    for (number, streams) in ["exec <&-;", "exec 2>&-;", "exec <&- 2>&-;"].iter().enumerate() {
+        let output = run(folder.path(), streams, &FIT.replace("m.model", &format!("{number}.model")));
+        assert!(output.status.success(), "{streams}: {}", text(&output.stderr));
+        assert!(efmca_io::read_model_file(&folder.path().join(format!("out/{number}.model"))).is_ok());
+    }
+}
+
+/// A run whose folder goes away while it works, and what it says.
+fn folder_goes(folder: &Path, change: impl Fn(&Path)) -> Output {
+    let out = folder.join("out");
+    let work = "denoise noisy.tif -o out/c.tif --noise poisson --checkpoint kept --checkpoint-seconds 0";
+    let child = limited(folder, "", work).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // a training has begun, so that all checks are done
+    let start = Instant::now();
+    while std::fs::read_dir(folder.join("kept")).map_or(true, |mut files| {
+        !files.any(|file| file.unwrap().path().extension().is_some_and(|end| end == "safetensors"))
+    }) {
+        assert!(start.elapsed() < Duration::from_secs(120), "nothing happens");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    change(&out);
+    child.wait_with_output().unwrap()
+}
+
+#[test]
+fn a_folder_that_becomes_a_file_costs_no_result() {
+    let folder = folder();
+    let path = folder.path();
+    let output = folder_goes(path, |out| {
+        std::fs::remove_dir_all(out).unwrap();
+        std::fs::write(out, "a file").unwrap();
+    });
+    fails(&output, 1, &["out", "rescued-c.tif instead"]);
+    let rescued = efmca_io::image_file::read(&path.join("rescued-c.tif"), &Default::default()).unwrap();
+    assert_eq!(rescued.values.dim(), (1, 40, 40, 1));
+    // what was trained is still there, too
+    assert!(std::fs::read_dir(path.join("kept")).unwrap().count() > 0);
+}
+
+#[test]
+fn a_folder_that_vanishes_is_made_again() {
+    let folder = folder();
+    let output = folder_goes(folder.path(), |out| std::fs::remove_dir_all(out).unwrap());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(folder.path().join("out/c.tif").exists());
+}
+
+#[test]
+fn too_little_memory_is_refused_with_the_numbers() {
+    let folder = folder();
+    let path = folder.path();
+    // 3 GB of rows that are zeros and take no room
+    let rows: u64 = 3_000_000;
+    let mut header = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': ({rows}, 128), }}");
+    header += &" ".repeat(118 - 1 - header.len());
+    let bytes = [b"\x93NUMPY\x01\x00".as_slice(), &118_u16.to_le_bytes(), header.as_bytes(), b"\n"].concat();
+    std::fs::write(path.join("rows.npy"), &bytes).unwrap();
+    let file = std::fs::OpenOptions::new().write(true).open(path.join("rows.npy")).unwrap();
+    file.set_len(bytes.len() as u64 + rows * 128 * 8).unwrap();
+    let learn = "learn --rows rows.npy --out-dir o --causes 100 --states 60 --whiten none --threads 1";
+    let said = fails(&run(path, "ulimit -v 2000000;", learn), 2, &["MB of memory, and there are", "--states"]);
+    assert!(!path.join("o").exists(), "{said}");
+    // the numbers of a report need all rows in memory
+    let fit = "fit rows.npy -o out/x.model --report out/x.html --family gaussian --causes 2 --threads 1";
+    fails(&run(path, "ulimit -v 2000000;", fit), 2, &["rows.npy", "bytes"]);
+    assert!(names(&path.join("out")).is_empty());
+}
+
+#[test]
+fn too_many_open_files_are_told_with_the_remedy() {
+    let folder = folder();
+    // the three streams, and one more that the start of a program needs
+    fails(&run(folder.path(), "ulimit -n 4;", FIT), 2, &["Too many open files", "ulimit -n"]);
+    assert!(names(&folder.path().join("out")).is_empty());
+    let output = run(folder.path(), "ulimit -n 16;", FIT);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+}
+
+#[test]
+fn two_runs_do_not_write_to_the_same_place() {
+    let folder = folder();
+    let path = folder.path();
+    let held = efmca_io::PlaceLock::take(&path.join("out/m.model")).unwrap();
+    let process = format!("(process {})", std::process::id());
+    fails(&run(path, "", FIT), 2, &["m.model", "another run writes there now", &process, "choose another place"]);
+    drop(held);
+    assert!(run(path, "", FIT).status.success());
+    assert_eq!(names(&path.join("out")), ["m.model"]);
+    let held = efmca_io::PlaceLock::take(&path.join("out")).unwrap();
+    let learn = "learn noisy.tif --patch 4 --causes 4 --patches 50 --iterations 2 --out-dir out --force";
+    fails(&run(path, "", learn), 2, &["out", "another run writes there now"]);
+    drop(held);
+    assert!(run(path, "", learn).status.success());
+}
+
+#[test]
+fn decisions_do_not_depend_on_the_clock_of_the_wall() {
+    let mut folders = vec!["efmca", "efmca-io", "efmca-view", "efmca-cli"]
+        .into_iter()
+        .map(|name| Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name).join("src"))
+        .collect::<Vec<_>>();
+    let mut files = 0;
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if entry.is_dir() {
+                folders.push(entry);
+            } else if entry.extension().is_some_and(|end| end == "rs") {
+                files += 1;
+                let source = std::fs::read_to_string(&entry).unwrap();
+                // `Instant` never jumps; times of files are compared with each other, and with nothing else
+                assert!(!source.contains("SystemTime::now"), "{}", entry.display());
+            }
+        }
+    }
+    assert!(files > 100, "{files}");
+}
