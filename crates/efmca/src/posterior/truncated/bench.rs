@@ -6,6 +6,7 @@ use super::frame::Frame;
 use super::kernel::{Instructions, Rank};
 use super::layout::Layout;
 use super::observations::{Observations, Row};
+use super::owners::Owners;
 use super::passes::Passes;
 use super::walk::Walk;
 use super::{bits, ways};
@@ -81,12 +82,12 @@ impl Kernel {
 
     /// The same over all states that differ from `state` by one cause.
     pub fn flips(&mut self, state: &[u64]) -> f64 {
-        let (row, walk, found) = (&self.row, &mut self.walk, &mut self.found);
+        let (row, found) = (&self.row, &mut self.found);
         ranked!(self, |layout, passes| {
             found.resize(layout.h, 0.0);
             passes.begin();
             if ways::is_many(bits::count(state), layout.h) {
-                walk.flips(layout, row, state, found);
+                Owners::new(layout.h).flips(layout, row, state, found);
             } else {
                 passes.flips(layout, row, state, found);
             }

@@ -5,6 +5,9 @@ use super::kernel::{Float, Instructions, Rank, place as kernel_place};
 use super::observations::{Row, padded};
 use crate::model::{Columns, Tables};
 
+/// Places of a column's order that lie side by side.
+const BLOCK: usize = 16;
+
 /// [`Tables`] in a [`Frame`], by cause and by strength.
 ///
 /// Natural parameters and log-partition functions are differences to a reference, the average cause: what all causes
@@ -23,9 +26,10 @@ pub(crate) struct Layout<F, R> {
     rank: Vec<R>,
     /// $(H+1) \times (L+1) \times$ width: the planes of $\vec\eta$, then $A$; side by side, because they are read together.
     parameters: Vec<F>,
-    /// $D \times (H+1)$: the causes of each column, the strongest first.
-    pub(crate) order: Vec<u16>,
-    /// $D \times (H+1) \times (L+1)$: $\vec\eta$ and $A$ in that order.
+    /// The causes of each column, the strongest first: blocks of [`BLOCK`] places, each with all $D$ columns, because walks
+    /// seldom leave the first one. The background stands in the places that are left over.
+    order: Vec<u16>,
+    /// $\vec\eta$ and $A$ in that order.
     sorted: Vec<F>,
     /// $L \times$ width and width: what was subtracted.
     reference: (Vec<f64>, Vec<f64>),
@@ -51,8 +55,8 @@ impl<F: Float, R: Rank> Layout<F, R> {
             width,
             rank: vec![R::LOWEST; causes * width],
             parameters: vec![F::ZERO; causes * (l + 1) * width],
-            order: vec![0; d * causes],
-            sorted: vec![F::ZERO; d * causes * (l + 1)],
+            order: vec![h as u16; d * causes.next_multiple_of(BLOCK)],
+            sorted: vec![F::ZERO; d * causes.next_multiple_of(BLOCK) * (l + 1)],
             reference: (vec![0.0; l * width], vec![0.0; width]),
             reference_sum: 0.0,
             log_odds: tables.log_odds.to_vec(),
@@ -72,10 +76,11 @@ impl<F: Float, R: Rank> Layout<F, R> {
                 layout.reference.0[l * width + column] = mean(&mut eta.iter().copied().skip(l).step_by(layout.l));
             }
             let order = tables.winners.strongest_first(column);
-            layout.order[column * causes..][..causes].copy_from_slice(order);
             for (position, cause) in order.iter().map(|cause| usize::from(*cause)).enumerate() {
+                let at = layout.place(column, position);
+                layout.order[at] = cause as u16;
                 layout.rank[cause * width + kernel_place::<F, R>(column)] = R::of(h - position);
-                let sorted = &mut layout.sorted[(column * causes + position) * (l + 1)..][..l + 1];
+                let sorted = &mut layout.sorted[at * (l + 1)..][..l + 1];
                 for l in 0..span.len() {
                     let value = F::of(eta[cause * layout.l + l] - layout.reference.0[l * width + column]);
                     layout.parameters[(cause * (layout.l + 1) + l) * width + column] = value;
@@ -170,16 +175,34 @@ impl<F: Float, R: Rank> Layout<F, R> {
         &self.parameters[cause * size..][..size]
     }
 
-    /// The causes of a column, the strongest first.
+    /// Where the cause at `position` of a column's order is kept.
     #[inline(always)]
-    pub(crate) fn strongest(&self, column: usize) -> &[u16] {
-        &self.order[column * (self.h + 1)..][..self.h + 1]
+    pub(crate) fn place(&self, column: usize, position: usize) -> usize {
+        (position / BLOCK * self.d + column) * BLOCK + position % BLOCK
     }
 
-    /// The log-term of the cause at `position` of a column's order.
+    /// All places.
+    pub(crate) fn places(&self) -> usize {
+        self.order.len()
+    }
+
+    /// The causes of a column, the strongest first.
+    pub(crate) fn strongest(&self, column: usize) -> impl Iterator<Item = usize> {
+        (0..=self.h).map(move |position| usize::from(self.order[self.place(column, position)]))
+    }
+
+    /// The causes of a column, the strongest first, in blocks: the place of the first cause of a block, and its causes. The
+    /// last block ends with the background, again and again.
     #[inline(always)]
-    pub(crate) fn sorted_term(&self, row: &Row<F>, column: usize, position: usize) -> F {
-        let entry = &self.sorted[(column * (self.h + 1) + position) * (self.l + 1)..][..self.l + 1];
+    pub(crate) fn blocks(&self, column: usize) -> impl Iterator<Item = (usize, &[u16])> {
+        let all = self.order.chunks_exact((self.d * BLOCK).max(1)).enumerate();
+        all.map(move |(block, causes)| ((block * self.d + column) * BLOCK, &causes[column * BLOCK..][..BLOCK]))
+    }
+
+    /// The log-term of the cause at a place of a column's order.
+    #[inline(always)]
+    pub(crate) fn term_at(&self, row: &Row<F>, column: usize, place: usize) -> F {
+        let entry = &self.sorted[place * (self.l + 1)..][..self.l + 1];
         // the same order of operations as in the passes, for the same bits
         let mut term = entry[0] * row.t[column];
         if self.l == 2 {

@@ -19,6 +19,7 @@
 //! | `rows`, `work` | the E-step of one row after the other; the present row |
 //! | `ways`, `passes`, `walk`, `chains` | scoring states: by cause where few are active, by column where many are |
 //! | `scan` | all flips of the first states of several rows at once |
+//! | `owners`, `centre` | a state with many active causes and the states near it; the state that most of a set are flips of |
 //! | `proposals/` | ways to propose states, one a file; EVO of Sec. 5.2.1 is `proposals/evolution` |
 //! | `select` | which states stay: a state leaves only for a better one |
 //! | `sums` | sums over rows, from which moments are made |
@@ -32,11 +33,13 @@
 mod avx2;
 mod bench;
 mod bits;
+mod centre;
 mod chains;
 mod frame;
 mod kernel;
 mod layout;
 mod observations;
+mod owners;
 mod passes;
 mod proposals;
 mod removal;
@@ -316,6 +319,7 @@ impl<'a> Truncated<'a> {
             generations: self.truncation.generations,
             beta,
             pi: &pi,
+            expected_active: pi.iter().sum(),
             s: self.sets.s(),
             words: self.sets.words(),
             flips_first: self.truncation.proposals.iter().any(|proposal| proposal.flips_first()),

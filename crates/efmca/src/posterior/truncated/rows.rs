@@ -34,6 +34,8 @@ pub(super) struct Task<'a, F, R> {
     /// $1/T$.
     pub(super) beta: f64,
     pub(super) pi: &'a [f64],
+    /// $\sum_h\pi_h$.
+    pub(super) expected_active: f64,
     /// States of a row, and words of a state.
     pub(super) s: usize,
     pub(super) words: usize,

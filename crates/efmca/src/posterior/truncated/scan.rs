@@ -4,6 +4,7 @@ use super::bits;
 use super::kernel::{self, Added, Base, Float, Rank};
 use super::layout::Layout;
 use super::observations::Row;
+use super::owners::Owners;
 use super::passes::Passes;
 
 /// Rows that are scanned together: their buffers and one cause's parameters fit in the first-level cache, so that the
@@ -20,6 +21,9 @@ pub(super) struct Scan<F, R> {
     pub(super) flips: Vec<f64>,
     /// Whether flips were asked for.
     pub(super) wanted: bool,
+    /// The owners of the columns, if the state has so many active causes that columns are walked.
+    pub(super) owners: Owners<R>,
+    pub(super) walked: bool,
     best_rank: Vec<R>,
     best_term: Vec<F>,
 }
@@ -32,6 +36,8 @@ impl<F: Float, R: Rank> Scan<F, R> {
             sum: 0.0,
             flips: vec![0.0; layout.h],
             wanted: false,
+            owners: Owners::new(layout.h),
+            walked: false,
             best_rank: vec![R::LOWEST; layout.width],
             best_term: vec![F::ZERO; layout.width],
         }
@@ -46,9 +52,19 @@ impl<F: Float, R: Rank> Scan<F, R> {
         self.best_term.copy_from_slice(term);
     }
 
-    /// Whether flips are wanted and nothing is missing.
+    /// All flips of a state with many active causes.
+    pub(super) fn walk(&mut self, layout: &Layout<F, R>) {
+        self.sum = self.owners.flips(layout, &self.row, &self.state, &mut self.flips);
+    }
+
+    /// Whether flips that add a cause are still to be found.
+    fn is_open(&self) -> bool {
+        self.wanted && !self.walked
+    }
+
+    /// The same where nothing is missing.
     fn is_plain(&self) -> bool {
-        self.wanted && !self.row.missing
+        self.is_open() && !self.row.missing
     }
 
     fn base(&self) -> Base<'_, F, R> {
@@ -94,7 +110,7 @@ pub(super) fn add_causes<F: Float, R: Rank>(layout: &Layout<F, R>, scans: &mut [
                     }
                 }
                 rows => {
-                    for row in rows.iter_mut().filter(|row| row.wanted) {
+                    for row in rows.iter_mut().filter(|row| row.is_open()) {
                         for cause in first..(first + 2).min(layout.h) {
                             row.add(layout, cause, scratch);
                         }

@@ -70,7 +70,7 @@ impl<F: Float, R: Rank> Work<F, R> {
                 log_joints: if inherited { &self.parent_joints } else { &self.joints },
                 current: &self.states,
                 marginals: &self.marginals,
-                expected: task.pi.iter().sum(),
+                expected: task.expected_active,
                 neighbours,
                 generation,
             };
@@ -99,7 +99,7 @@ impl<F: Float, R: Rank> Work<F, R> {
             }
         } else {
             if has_many(task, parent) {
-                self.ways.walk.flips(task.layout, &self.row, parent, &mut self.flips);
+                self.other_owners.flips(task.layout, &self.row, parent, &mut self.flips);
             } else {
                 self.ways.passes.flips(task.layout, &self.row, parent, &mut self.flips);
             }
@@ -127,7 +127,13 @@ impl<F: Float, R: Rank> Work<F, R> {
     /// Lets in those flips of `parent` that are in `better` and belong to the best, all at once.
     fn let_in_better(&mut self, task: &Task<'_, F, R>, parent: &[u64], sums: &mut Sums) {
         let mut better = std::mem::take(&mut self.better);
-        better.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let best_first = |a: &(f64, u32), b: &(f64, u32)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
+        if better.len() > self.joints.len() {
+            // no more can enter than there are states
+            better.select_nth_unstable_by(self.joints.len() - 1, best_first);
+            better.truncate(self.joints.len());
+        }
+        better.sort_unstable_by(best_first);
         // one enters if more states are worse than it than flips are better
         let mut entering = 0..better.len();
         while !entering.is_empty() {

@@ -10,10 +10,11 @@ use crate::posterior::Moments;
 /// [`Moments`] while they are being summed, with statistics in the frame of the data.
 #[derive(Debug, Clone)]
 pub(crate) struct Sums {
-    /// From passes, $(H+1) \times (1+L) \times$ width: what is assigned to each cause, and the statistics that go with it.
+    /// From passes, $(H+1) \times (1+L) \times$ width: what is assigned to each cause, and the statistics that go with it. Empty as
+    /// long as there is none, which saves megabytes where all states are walked.
     by_cause: Vec<f64>,
-    /// From walks, $D \times (H+1) \times (1+L)$: the same for each column, in its order of strength, of which the first
-    /// few are used most.
+    /// From walks, $(1+L)$ for each place of [`Layout::place`]: the same for each column in its order of strength, of which the
+    /// first few are used most. Empty as long as there is none.
     by_strength: Vec<f64>,
     /// $\sum_n\mathbb E\lbrack s_h\rbrack $.
     pub(crate) active: Vec<f64>,
@@ -27,10 +28,9 @@ pub(crate) struct Sums {
 
 impl Sums {
     pub(crate) fn zeros<F: Float, R: Rank>(layout: &Layout<F, R>) -> Sums {
-        let size = (layout.h + 1) * (1 + layout.l);
         Sums {
-            by_cause: vec![0.0; size * layout.width],
-            by_strength: vec![0.0; size * layout.d],
+            by_cause: Vec::new(),
+            by_strength: Vec::new(),
             active: vec![0.0; layout.h],
             weight: 0.0,
             bound: 0.0,
@@ -39,18 +39,23 @@ impl Sums {
         }
     }
 
-    /// Gives `q` of a column of `row` to the cause at `position` of its order.
+    /// Makes room for what walks give.
+    pub(crate) fn prepare_walks<F: Float, R: Rank>(&mut self, layout: &Layout<F, R>) {
+        self.by_strength.resize((1 + layout.l) * layout.places(), 0.0);
+    }
+
+    /// Gives `q` of a column of `row` to the cause at a place of its order, after [`Sums::prepare_walks`].
     #[inline(always)]
     pub(crate) fn give<F: Float, R: Rank>(
         &mut self,
         layout: &Layout<F, R>,
         row: &Row<F>,
         column: usize,
-        position: usize,
+        place: usize,
         q: f64,
     ) {
         let size = 1 + layout.l;
-        let entry = &mut self.by_strength[(column * (layout.h + 1) + position) * size..][..size];
+        let entry = &mut self.by_strength[place * size..][..size];
         entry[0] += q;
         for l in 0..layout.l {
             entry[1 + l] += q * row.t[l * layout.width + column].f64();
@@ -61,13 +66,16 @@ impl Sums {
     #[inline(always)]
     pub(crate) fn of_cause<F: Float, R: Rank>(&mut self, layout: &Layout<F, R>, cause: usize) -> &mut [f64] {
         let size = (1 + layout.l) * layout.width;
+        if self.by_cause.is_empty() {
+            self.by_cause.resize((layout.h + 1) * size, 0.0);
+        }
         &mut self.by_cause[cause * size..][..size]
     }
 
     pub(crate) fn add(&mut self, other: &Sums) {
-        self.by_cause.iter_mut().zip(&other.by_cause).for_each(|(mine, theirs)| *mine += theirs);
-        self.by_strength.iter_mut().zip(&other.by_strength).for_each(|(mine, theirs)| *mine += theirs);
-        self.active.iter_mut().zip(&other.active).for_each(|(mine, theirs)| *mine += theirs);
+        add(&mut self.by_cause, &other.by_cause);
+        add(&mut self.by_strength, &other.by_strength);
+        add(&mut self.active, &other.active);
         self.weight += other.weight;
         self.bound += other.bound;
         self.evaluations += other.evaluations;
@@ -82,14 +90,14 @@ impl Sums {
         frame: &Frame,
     ) -> Moments {
         let mut moments = Moments::zeros(layout.h, columns);
-        let (causes, size) = (layout.h + 1, 1 + layout.l);
+        let size = 1 + layout.l;
         let mut entry = vec![0.0; size];
         for (d, _, span) in columns.iter() {
-            for (position, cause) in layout.strongest(d).iter().enumerate() {
-                let cause = usize::from(*cause);
+            for (position, cause) in layout.strongest(d).enumerate() {
+                let place = layout.place(d, position);
                 for (l, entry) in entry.iter_mut().enumerate() {
-                    *entry = self.by_strength[(d * causes + position) * size + l]
-                        + self.by_cause[(cause * size + l) * layout.width + d];
+                    let walked = self.by_strength.get(place * size + l).unwrap_or(&0.0);
+                    *entry = walked + self.by_cause.get((cause * size + l) * layout.width + d).unwrap_or(&0.0);
                 }
                 let (assigned, sums) = (entry[0], &mut entry[1..=span.len()]);
                 frame.leave(d, span.start, assigned, sums);
@@ -103,5 +111,14 @@ impl Sums {
         moments.weight = self.weight;
         moments.bound = self.bound;
         moments
+    }
+}
+
+/// Adds `theirs` to `mine`; none at all are zeros.
+fn add(mine: &mut Vec<f64>, theirs: &[f64]) {
+    if mine.is_empty() {
+        mine.extend_from_slice(theirs);
+    } else {
+        mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| *mine += theirs);
     }
 }

@@ -77,43 +77,7 @@ impl<F: Float> Walk<F> {
                 if row.missing && row.present[column] == F::ZERO {
                     continue;
                 }
-                let mut waiting = everyone;
-                let mut first = F::ZERO;
-                let mut first_known = false;
-                let mut before: [(u64, F); 8] = [(0, F::ZERO); 8];
-                let mut count = 0;
-                for (position, cause) in layout.strongest(column).iter().enumerate() {
-                    let here = waiting & self.members[usize::from(*cause)];
-                    if here == 0 {
-                        continue;
-                    }
-                    let term = layout.sorted_term(row, column, position);
-                    waiting &= !here;
-                    if here & 1 == 1 && first_known {
-                        // looked up before; those that share its winner differ by nothing
-                    } else if here & 1 == 1 {
-                        first = term;
-                        first_known = true;
-                        for (states, term) in &before[..count] {
-                            add_to(&self.ones, &mut sums, *states, *term - first);
-                        }
-                    } else if first_known {
-                        add_to(&self.ones, &mut sums, here, term - first);
-                    } else if count < before.len() {
-                        before[count] = (here, term);
-                        count += 1;
-                    } else {
-                        // the first state is far down: look it up, and go on as if it had been found
-                        first = self.winner_of_first(layout, row, column, position);
-                        first_known = true;
-                        for (states, term) in before.iter().chain(&[(here, term)]) {
-                            add_to(&self.ones, &mut sums, *states, *term - first);
-                        }
-                    }
-                    if waiting == 0 {
-                        break;
-                    }
-                }
+                let first = self.score_column(layout, row, column, everyone, &mut sums);
                 first_of_all += first.f64();
             }
             for (exact, sum) in exact.iter_mut().zip(sums.as_flattened()) {
@@ -125,52 +89,62 @@ impl<F: Float> Walk<F> {
         }
     }
 
-    /// The log-term of the first state in a column, whose winner comes after `position`.
-    fn winner_of_first<R: Rank>(&self, layout: &Layout<F, R>, row: &Row<F>, column: usize, position: usize) -> F {
-        let rest = &layout.strongest(column)[position..];
-        let winner = rest.iter().position(|cause| self.members[usize::from(*cause)] & 1 == 1);
-        layout.sorted_term(row, column, position + winner.unwrap_or(rest.len() - 1))
-    }
-
-    /// $\sum_d$ of the log-terms of `state` with each of its $H$ bits flipped in turn, and of `state` itself.
-    ///
-    /// An inactive cause changes the columns in which it comes before the winner, and the winner the columns it owns:
-    /// one walk to the second active cause of each column gives all flips together.
-    pub(crate) fn flips<R: Rank>(
-        &mut self,
+    /// The log-term of the first state in a column; those of the others are added to `sums` as differences to it.
+    #[inline(always)]
+    fn score_column<R: Rank>(
+        &self,
         layout: &Layout<F, R>,
         row: &Row<F>,
-        state: &[u64],
-        found: &mut [f64],
-    ) -> f64 {
-        found.fill(0.0);
-        let mut total = 0.0;
-        let active = |cause: u16| usize::from(cause) == layout.h || bits::has(state, usize::from(cause));
-        for column in 0..layout.d {
-            if row.missing && row.present[column] == F::ZERO {
-                continue;
-            }
-            let order = layout.strongest(column);
-            let mut winner = 0;
-            while !active(order[winner]) {
-                winner += 1;
-            }
-            let term = layout.sorted_term(row, column, winner);
-            total += term.f64();
-            for (position, cause) in order[..winner].iter().enumerate() {
-                found[usize::from(*cause)] += (layout.sorted_term(row, column, position) - term).f64();
-            }
-            let owner = usize::from(order[winner]);
-            if owner < layout.h {
-                let mut second = winner + 1;
-                while !active(order[second]) {
-                    second += 1;
+        column: usize,
+        mut waiting: u64,
+        sums: &mut [[F; 8]; TOGETHER / 8],
+    ) -> F {
+        let mut first = None;
+        let mut before: [(u64, F); 8] = [(0, F::ZERO); 8];
+        let mut count = 0;
+        for (start, causes) in layout.blocks(column) {
+            for (place, cause) in (start..).zip(causes) {
+                let here = waiting & self.members[usize::from(*cause)];
+                if here == 0 {
+                    continue;
                 }
-                found[owner] += (layout.sorted_term(row, column, second) - term).f64();
+                let term = layout.term_at(row, column, place);
+                waiting &= !here;
+                match first {
+                    // those that share the winner of the first state differ by nothing
+                    Some(_) if here & 1 == 1 => {}
+                    Some(first) => add_to(&self.ones, sums, here, term - first),
+                    None if here & 1 == 1 => {
+                        first = Some(term);
+                        before[..count]
+                            .iter()
+                            .for_each(|(states, other)| add_to(&self.ones, sums, *states, *other - term));
+                    }
+                    None if count < before.len() => {
+                        before[count] = (here, term);
+                        count += 1;
+                    }
+                    None => {
+                        // the first state is far down: look it up, and go on as if it had been found
+                        let found = self.term_of_first(layout, row, column);
+                        first = Some(found);
+                        for (states, term) in before.iter().chain(&[(here, term)]) {
+                            add_to(&self.ones, sums, *states, *term - found);
+                        }
+                    }
+                }
+                if waiting == 0 {
+                    return first.unwrap_or(term);
+                }
             }
         }
-        found.iter_mut().for_each(|found| *found += total);
-        total
+        first.unwrap_or(F::ZERO)
+    }
+
+    /// The log-term of the first state in a column.
+    fn term_of_first<R: Rank>(&self, layout: &Layout<F, R>, row: &Row<F>, column: usize) -> F {
+        let owner = find(layout, column, |cause| self.members[cause] & 1 == 1);
+        layout.term_at(row, column, owner)
     }
 
     /// Gives the columns to the causes that own them in `states`, with posterior probabilities `q`.
@@ -183,6 +157,7 @@ impl<F: Float> Walk<F> {
         q: &[f64],
         sums: &mut Sums,
     ) {
+        sums.prepare_walks(layout);
         for (states, q) in states.chunks(TOGETHER * words).zip(q.chunks(TOGETHER)) {
             self.enter(states, words, layout.h);
             let everyone = u64::MAX >> (TOGETHER - q.len());
@@ -191,31 +166,40 @@ impl<F: Float> Walk<F> {
                 if row.missing && row.present[column] == F::ZERO {
                     continue;
                 }
-                let mut waiting = everyone;
-                let mut left = total;
-                for (position, cause) in layout.strongest(column).iter().enumerate() {
-                    let mut here = waiting & self.members[usize::from(*cause)];
-                    if here == 0 {
-                        continue;
-                    }
-                    waiting &= !here;
-                    let mut share = left;
-                    if waiting != 0 {
-                        share = 0.0;
-                        while here != 0 {
-                            share += q[here.trailing_zeros() as usize];
-                            here &= here - 1;
+                let (mut waiting, mut left) = (everyone, total);
+                'column: for (start, causes) in layout.blocks(column) {
+                    for (place, cause) in (start..).zip(causes) {
+                        let mut here = waiting & self.members[usize::from(*cause)];
+                        if here == 0 {
+                            continue;
                         }
-                        left -= share;
-                    }
-                    sums.give(layout, row, column, position, share);
-                    if waiting == 0 {
-                        break;
+                        waiting &= !here;
+                        let mut share = left;
+                        if waiting != 0 {
+                            share = 0.0;
+                            while here != 0 {
+                                share += q[here.trailing_zeros() as usize];
+                                here &= here - 1;
+                            }
+                            left -= share;
+                        }
+                        sums.give(layout, row, column, place, share);
+                        if waiting == 0 {
+                            break 'column;
+                        }
                     }
                 }
             }
         }
     }
+}
+
+/// The place of the first cause of a column's order that is `wanted`; the background always is.
+#[inline(always)]
+fn find<F: Float, R: Rank>(layout: &Layout<F, R>, column: usize, wanted: impl Fn(usize) -> bool) -> usize {
+    let places = layout.blocks(column).flat_map(|(start, causes)| (start..).zip(causes));
+    let found = places.into_iter().find(|(_, cause)| wanted(usize::from(**cause)));
+    found.map_or(0, |(place, _)| place)
 }
 
 /// Adds `value` to the sums of `states`.

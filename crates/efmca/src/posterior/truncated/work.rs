@@ -3,8 +3,10 @@
 use std::ops::Range;
 
 use super::bits::{self, OTHER};
+use super::centre::Centre;
 use super::kernel::{Float, Rank};
 use super::observations::Row;
+use super::owners::{Difference, NearWeights, Owners};
 use super::proposals::Proposed;
 use super::rows::{Job, Task};
 use super::scan::{Scan, TOGETHER, add_causes};
@@ -42,6 +44,14 @@ pub(super) struct Work<F, R> {
     /// The log-joints of all flips of the first state, and of that state itself, if `scanned`.
     pub(super) flip_joints: Vec<f64>,
     pub(super) scanned: bool,
+    /// The owners of the columns in the first state, if it was `walked`, and the posterior probabilities of states near it.
+    pub(super) owners: Owners<R>,
+    pub(super) walked: bool,
+    pub(super) weights: NearWeights,
+    /// The same of another state.
+    pub(super) other_owners: Owners<R>,
+    /// The state that most others are flips of.
+    centre: Centre<R>,
     /// Whether they came from a star, whose states are summed over rows.
     pub(super) in_star: bool,
     pub(super) first: Vec<u64>,
@@ -83,6 +93,11 @@ impl<F: Float, R: Rank> Work<F, R> {
             flips: vec![0.0; h],
             flip_joints: vec![0.0; h + 1],
             scanned: false,
+            owners: Owners::new(h),
+            walked: false,
+            weights: NearWeights::new(h, task.layout.d),
+            other_owners: Owners::new(h),
+            centre: Centre::new(h, task.s),
             in_star: false,
             first: vec![0; task.words],
             first_sum: 0.0,
@@ -139,8 +154,11 @@ impl<F: Float, R: Rank> Work<F, R> {
         for ((n, scan), set) in rows.clone().zip(&mut self.scans).zip(sets.chunks_exact(task.s * task.words)) {
             task.data.load(n, &mut scan.row);
             scan.state.copy_from_slice(&set[..task.words]);
-            scan.wanted = wanted && stars.of_row(n).is_none() && !has_many(task, &scan.state);
-            if scan.wanted {
+            scan.wanted = wanted && stars.of_row(n).is_none();
+            scan.walked = scan.wanted && has_many(task, &scan.state);
+            if scan.walked {
+                scan.walk(task.layout);
+            } else if scan.wanted {
                 scan.prepare(task.layout, &mut self.ways.passes);
             }
         }
@@ -155,7 +173,8 @@ impl<F: Float, R: Rank> Work<F, R> {
         std::mem::swap(&mut self.row, &mut scan.row);
         std::mem::swap(&mut self.flips, &mut scan.flips);
         std::mem::swap(&mut self.first, &mut scan.state);
-        (self.first_sum, self.scanned) = (scan.sum, scan.wanted);
+        std::mem::swap(&mut self.owners, &mut scan.owners);
+        (self.first_sum, self.scanned, self.walked) = (scan.sum, scan.wanted, scan.walked);
     }
 
     /// Takes the sums of a star that the present row is in.
@@ -197,6 +216,9 @@ impl<F: Float, R: Rank> Work<F, R> {
             }
             None => self.codes.fill(OTHER),
         }
+        if self.walked {
+            sums.evaluations += self.centre.score(task.layout, &self.row, &self.states, &self.codes) as u64;
+        }
         for (index, code) in self.codes.iter().enumerate() {
             if *code != OTHER {
                 self.joints[index] = self.flip_joints[usize::from(*code)];
@@ -206,6 +228,20 @@ impl<F: Float, R: Rank> Work<F, R> {
                 continue;
             }
             let state = &self.states[index * words..][..words];
+            if let Some(joint) = self.walked.then(|| self.centre.joint(index)).flatten() {
+                self.joints[index] = joint;
+                continue;
+            }
+            if self.walked
+                && let Some(difference) = Difference::new(&self.first, state)
+            {
+                let prior = |cause: usize| if bits::has(state, cause) { log_odds[cause] } else { -log_odds[cause] };
+                self.joints[index] = self.flip_joints[h]
+                    + self.owners.score(task.layout, &self.row, &difference)
+                    + difference.causes().map(prior).sum::<f64>();
+                sums.evaluations += 1;
+                continue;
+            }
             match star {
                 Some(star) => {
                     self.joints[index] = star.others[index].f64() + log_prior(log_odds, state);
@@ -289,6 +325,17 @@ impl<F: Float, R: Rank> Work<F, R> {
                     }
                     continue;
                 }
+                if self.walked && *code != OTHER {
+                    self.weights.assign(*code, q);
+                    continue;
+                }
+                if self.walked
+                    && let Some(difference) = Difference::new(&self.first, state)
+                {
+                    let base = (&mut self.owners, &self.first[..]);
+                    self.weights.give(task.layout, &self.row, base, (&difference, q), sums);
+                    continue;
+                }
                 bits::each(state, |cause| sums.active[cause] += q);
                 self.counting.extend_from_slice(state);
                 self.counting_q.push(q);
@@ -300,6 +347,7 @@ impl<F: Float, R: Rank> Work<F, R> {
         if in_star {
             return;
         }
+        self.weights.distribute(task.layout, &self.row, &self.owners, &self.first, sums);
         let (states, q) = (&self.counting, &self.counting_q);
         self.ways.divide(task, states);
         let Ways { passes, walk, passed, passed_at, walked, walked_at, found, .. } = &mut self.ways;

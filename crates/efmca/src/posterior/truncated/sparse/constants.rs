@@ -45,8 +45,8 @@ impl Constants {
         }
         let mut ranks = vec![0.0; (h + 1) * width];
         for column in 0..layout.d {
-            for (position, cause) in layout.strongest(column).iter().enumerate() {
-                ranks[usize::from(*cause) * width + column] = (h + 1 - position) as f64;
+            for (position, cause) in layout.strongest(column).enumerate() {
+                ranks[cause * width + column] = (h + 1 - position) as f64;
             }
         }
         let (known, flips) = (0..PARTS).map(|_| (Mutex::default(), Mutex::default())).unzip();

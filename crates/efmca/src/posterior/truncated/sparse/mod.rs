@@ -89,6 +89,7 @@ impl Truncated<'_> {
             generations: self.truncation.generations,
             beta,
             pi: &pi,
+            expected_active: pi.iter().sum(),
             s: self.sets.s(),
             words: self.sets.words(),
             flips_first: false,
