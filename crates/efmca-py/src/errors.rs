@@ -102,7 +102,7 @@ fn message(error: &Error, names: Option<&[String]>) -> String {
         Error::Weight { value: 0.0, .. } => "sample_weight: all weights are zero, so that no row counts".to_owned(),
         Error::Weight { row, value } => format!(
             "sample_weight[{row}] is {value}: weights must be finite and not negative, one of them positive, and their \
-             sum below 1e100"
+             sum between 1e-100 and 1e100"
         ),
         Error::ImpossibleRow { row } => format!(
             "X[{row}]: its probability is zero under every state of the model; raise pseudo_count, or look at the row"

@@ -143,7 +143,7 @@ pub enum Error {
     /// A row weight that is negative or not finite, or weights that are all zero.
     #[error(
         "row {}: the weight is {value}; weights must be finite and not negative, at least one positive, and their sum \
-         below 1e100",
+         between 1e-100 and 1e100",
         row + 1
     )]
     Weight {
