@@ -66,6 +66,16 @@ pub enum Error {
         family: String,
     },
 
+    /// A training whose sums left the range of numbers.
+    #[error(
+        "the log-likelihood of the data became {bound}: its values are too far apart for the precision of the numbers; \
+         rescale the columns, mark extreme values as missing with NaN, or ask for double precision"
+    )]
+    OutOfRange {
+        /// What became of the sum.
+        bound: f64,
+    },
+
     /// A checkpoint that does not belong to the data or the settings it is resumed with.
     #[error("the run cannot be resumed: {reason}; give what it was started with, or start a new one")]
     Resume {
