@@ -76,6 +76,19 @@ pub enum Error {
         bound: f64,
     },
 
+    /// Work that needs more memory than there is, see [`within_memory`](crate::em::within_memory).
+    #[error(
+        "this needs about {} MB of memory, and there are {} MB; take fewer rows, causes or states, or a machine with more",
+        needed.div_ceil(1_000_000),
+        available / 1_000_000
+    )]
+    TooMuchMemory {
+        /// Bytes, estimated.
+        needed: u64,
+        /// Bytes that there are.
+        available: u64,
+    },
+
     /// A checkpoint that does not belong to the data or the settings it is resumed with.
     #[error("the run cannot be resumed: {reason}; give what it was started with, or start a new one")]
     Resume {

@@ -260,14 +260,16 @@ fn duplicated_causes_end_in_a_model() {
 }
 
 #[test]
-fn a_million_equal_rows_end_in_a_model_or_an_error() {
-    // one cause, so that this is quick
+fn a_million_equal_rows_end_in_a_model() {
+    // one cause and one iteration, so that this is quick
     let exact = Em::new(1).family("gaussian").iterations(1);
-    let truncated = Em::new(1).family("poisson").iterations(1).truncated(Truncation::new(2)).guard(true);
+    let truncated = Em::new(1).family("poisson").iterations(1).truncated(Truncation::new(2));
     for (value, em) in [(0.1, exact), (7.0, truncated)] {
-        let y = Array2::from_elem((1_000_000, 1), value);
-        let sound = is_sound(&y, None, true, em.run(&y));
-        assert!(sound.is_ok(), "a million rows of {value}: {sound:?}");
+        let model = em.run(&Array2::from_elem((1_000_000, 1), value)).unwrap().model;
+        assert!(model.w_flat().iter().chain(model.background()).all(|w| w.is_finite()), "{model:?}");
+        // all of it is the mean, to the last digits of a sum of a million
+        let mean = model.means()[[0, 0]];
+        assert!((mean - value).abs() < 1e-9 * value, "{mean} of {value}");
     }
 }
 
