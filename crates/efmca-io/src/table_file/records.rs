@@ -1,7 +1,6 @@
 //! The records of a CSV file one after the other, with the lines they stand on.
 
 use std::io::BufRead;
-use std::sync::OnceLock;
 
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 
@@ -30,18 +29,12 @@ pub(crate) struct Records<R> {
     start: u64,
 }
 
-/// The parser for a delimiter. Its tables take longer to make than a small file takes to read, and a file is read several times
-/// until it is known what it is.
-fn parser(delimiter: u8) -> Reader {
-    static MADE: [OnceLock<Reader>; 256] = [const { OnceLock::new() }; 256];
-    MADE[usize::from(delimiter)].get_or_init(|| ReaderBuilder::new().delimiter(delimiter).build()).clone()
-}
-
 impl<R: BufRead> Records<R> {
     pub(crate) fn new(source: R, delimiter: u8, memory_limit: u64) -> Self {
         Self {
             source,
-            parser: parser(delimiter),
+            // made anew each time: a clone of a parser has lost its classes of bytes (csv-core 0.1.13)
+            parser: ReaderBuilder::new().delimiter(delimiter).build(),
             bytes: vec![0; 1 << 10],
             ends: vec![0; 1 << 6],
             fields: 0,
