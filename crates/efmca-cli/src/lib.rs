@@ -41,7 +41,8 @@ use failure::Failure;
 pub fn main_with<T: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = T>) -> u8 {
     let done = Args::try_parse_from(arguments).map(|args| {
         // every training is refused before it begins if it needs more than there is
-        let done = within_memory(efmca_io::available_memory, || run(&args.command));
+        let done =
+            within_memory(efmca_io::available_memory, || memory::for_the_program().and_then(|()| run(&args.command)));
         outputs::give_free();
         done.and_then(|()| Ok(show::said_all()?))
     });

@@ -9,6 +9,14 @@ pub(crate) fn for_a_file(usual: u64) -> u64 {
     available_memory().map_or(usual, |bytes| usual.min(bytes / 2))
 }
 
+/// Bytes that every command needs, whatever it does.
+const LEAST: u64 = 24_000_000;
+
+/// Refuses all work where not even the program has room.
+pub(crate) fn for_the_program() -> Result<(), Failure> {
+    check(LEAST, "the program itself", "close other programs, or raise the limit (ulimit -v)")
+}
+
 /// Refuses work that needs more memory than there is.
 pub(crate) fn check(needed: u64, what: &str, remedy: &str) -> Result<(), Failure> {
     check_against(needed, available_memory(), what, remedy)

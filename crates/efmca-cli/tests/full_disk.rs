@@ -212,9 +212,9 @@ fn a_disk_that_becomes_read_only_midway_costs_no_result() {
     if !can_mount(path) {
         return;
     }
-    // the disk changes when the first training is kept
+    // When the first training is kept, a read-only disk takes the place of the other: that one cannot change while its lock is open.
     let script = "\"$0\" denoise noisy.tif -o out/c.tif --noise poisson --checkpoint trained --checkpoint-seconds 0 & \
-                  until ls trained/*.safetensors >/dev/null 2>&1; do sleep 0.01; done; mount -o remount,ro out; wait $!";
+                  until ls trained/*.safetensors >/dev/null 2>&1; do sleep 0.01; done; mount -t tmpfs -o ro none out; wait $!";
     let output = mounted(path, "4m", script);
     let said = is_told(&output, "read-only");
     assert_eq!(output.status.code(), Some(1), "{said}");

@@ -165,6 +165,11 @@ fn too_little_memory_is_refused_with_the_numbers() {
     let learn = "learn --rows rows.npy --out-dir o --causes 100 --states 60 --whiten none --threads 1";
     let said = fails(&run(path, "ulimit -v 2000000;", learn), 2, &["MB of memory, and there are", "--states"]);
     assert!(!path.join("o").exists(), "{said}");
+    // rows on the disk are no trouble, and their states are
+    let fit = "fit rows.npy -o out/y.model --family gaussian --causes 20 --threads 1";
+    fails(&run(path, "ulimit -v 1000000;", fit), 2, &["MB of memory, and there are"]);
+    // a limit below what the program itself needs
+    fails(&run(path, "ulimit -v 20000;", FIT), 2, &["the program itself", "ulimit -v"]);
     // the numbers of a report need all rows in memory
     let fit = "fit rows.npy -o out/x.model --report out/x.html --family gaussian --causes 2 --threads 1";
     fails(&run(path, "ulimit -v 2000000;", fit), 2, &["rows.npy", "bytes"]);

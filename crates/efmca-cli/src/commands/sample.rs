@@ -11,6 +11,7 @@ use ndarray::{Array2, s};
 use super::rows::cause_names;
 use crate::args::common::{ForceArgs, LogFormat, SeedArgs};
 use crate::failure::Failure;
+use crate::memory;
 use crate::outputs::{self, Output};
 use crate::progress::Watch;
 use crate::rescue::Rescue;
@@ -59,6 +60,9 @@ pub(crate) fn run(args: &SampleArgs) -> Result<(), Failure> {
             args.rows
         )));
     }
+    // the rows, and once more while they are written
+    let bytes = 2 * args.rows as u64 * ((file.model.d() + file.model.h()) * size_of::<f64>()) as u64;
+    memory::check(bytes, &format!("-n {}", args.rows), "draw fewer rows at once, and more with another --seed")?;
     let Sample { y, s } = drawn(&file.model, args.rows, args.seed.seed)?;
     let y = if args.unrounded { y } else { file.model.rounded(y) };
     let (y, names) = (file.restored(y), file.column_names());
