@@ -170,9 +170,9 @@ fn too_little_memory_is_refused_with_the_numbers() {
     let said = fails(&run(path, "ulimit -v 2000000;", learn), 2, &["MB of memory, and there are", "--states"]);
     assert!(!path.join("o").exists(), "{said}");
     // a small file with many rows, whose states take the room
-    zeros(&path.join("many.npy"), 100_000, 16);
+    zeros(&path.join("many.npy"), 200_000, 16);
     let fit = "fit many.npy -o out/y.model --family gaussian --causes 20 --threads 1";
-    fails(&run(path, "ulimit -v 120000;", fit), 2, &["MB of memory, and there are", "fewer rows, causes or states"]);
+    fails(&run(path, "ulimit -v 300000;", fit), 2, &["MB of memory, and there are", "fewer rows, causes or states"]);
     // a limit below what the program itself needs
     fails(&run(path, "ulimit -v 20000;", FIT), 2, &["the program itself", "ulimit -v"]);
     // the numbers of a report need all rows in memory
