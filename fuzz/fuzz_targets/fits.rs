@@ -1,2 +1,2 @@
 #![no_main]
-efmca_fuzz_programs::program!("fits");
+efmca_fuzz_programs::program!(FITS);

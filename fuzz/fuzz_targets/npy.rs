@@ -1,2 +1,2 @@
 #![no_main]
-efmca_fuzz_programs::program!("npy");
+efmca_fuzz_programs::program!(NPY);

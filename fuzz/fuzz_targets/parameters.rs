@@ -1,2 +1,2 @@
 #![no_main]
-efmca_fuzz_programs::program!("parameters");
+efmca_fuzz_programs::program!(PARAMETERS);

@@ -1,2 +1,2 @@
 #![no_main]
-efmca_fuzz_programs::program!("signs");
+efmca_fuzz_programs::program!(SIGNS);

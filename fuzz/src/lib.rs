@@ -1,28 +1,26 @@
 //! What all programs of the fuzzer share.
 
-/// A program that gives arbitrary bytes to the target of this name.
+/// A program that gives arbitrary bytes to this target.
 #[macro_export]
 macro_rules! program {
-    ($name:literal) => {
+    ($target:ident) => {
         // A request for more than this ends the program: no input here is worth half a gigabyte.
         #[global_allocator]
         static LIMITED: cap::Cap<std::alloc::System> = cap::Cap::new(std::alloc::System, 512 << 20);
 
         libfuzzer_sys::fuzz_target!(
-            init: $crate::prepare($name),
+            init: $crate::prepare(&efmca_fuzz::one::$target),
             |bytes: &[u8]| {
-                static RUN: std::sync::LazyLock<fn(&[u8])> =
-                    std::sync::LazyLock::new(|| efmca_fuzz::target($name).expect("there is such a target").run);
-                RUN(bytes);
+                (efmca_fuzz::one::$target.run)(bytes);
             }
         );
     };
 }
 
 /// What a program does first: with `--longest` it prints the longest input that is worth its time, and nothing else.
-pub fn prepare(name: &str) {
+pub fn prepare(target: &efmca_fuzz::Target) {
     if std::env::args().any(|argument| argument == "--longest") {
-        println!("{}", efmca_fuzz::target(name).expect("there is such a target").longest);
+        println!("{}", target.longest);
         std::process::exit(0);
     }
     keep_caught_panics();

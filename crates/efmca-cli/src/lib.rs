@@ -29,6 +29,7 @@ use commands::{
     bars, calibrate, corrupt, demo, denoise, families, fit, impute, info, learn, noise_type, report, rows, sample,
     select,
 };
+use efmca::em::within_memory;
 use failure::Failure;
 
 /// Runs the program with its name and what was typed after it, and returns its exit code.
@@ -39,7 +40,9 @@ use failure::Failure;
 /// ```
 pub fn main_with<T: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = T>) -> u8 {
     let done = Args::try_parse_from(arguments).map(|args| {
-        let done = run(&args.command);
+        // every training is refused before it begins if it needs more than there is
+        let done =
+            within_memory(efmca_io::available_memory, || memory::for_the_program().and_then(|()| run(&args.command)));
         outputs::give_free();
         done.and_then(|()| Ok(show::said_all()?))
     });

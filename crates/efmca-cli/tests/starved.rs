@@ -150,21 +150,31 @@ fn a_folder_that_vanishes_is_made_again() {
     assert!(folder.path().join("out/c.tif").exists());
 }
 
+/// A file of rows that are zeros and take no room on the disk.
+fn zeros(path: &Path, rows: u64, columns: u64) {
+    let mut header = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': ({rows}, {columns}), }}");
+    header += &" ".repeat(118 - 1 - header.len());
+    let bytes = [b"\x93NUMPY\x01\x00".as_slice(), &118_u16.to_le_bytes(), header.as_bytes(), b"\n"].concat();
+    std::fs::write(path, &bytes).unwrap();
+    let file = std::fs::OpenOptions::new().write(true).open(path).unwrap();
+    file.set_len(bytes.len() as u64 + rows * columns * 8).unwrap();
+}
+
 #[test]
 fn too_little_memory_is_refused_with_the_numbers() {
     let folder = folder();
     let path = folder.path();
-    // 3 GB of rows that are zeros and take no room
-    let rows: u64 = 3_000_000;
-    let mut header = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': ({rows}, 128), }}");
-    header += &" ".repeat(118 - 1 - header.len());
-    let bytes = [b"\x93NUMPY\x01\x00".as_slice(), &118_u16.to_le_bytes(), header.as_bytes(), b"\n"].concat();
-    std::fs::write(path.join("rows.npy"), &bytes).unwrap();
-    let file = std::fs::OpenOptions::new().write(true).open(path.join("rows.npy")).unwrap();
-    file.set_len(bytes.len() as u64 + rows * 128 * 8).unwrap();
+    // 3 GB
+    zeros(&path.join("rows.npy"), 3_000_000, 128);
     let learn = "learn --rows rows.npy --out-dir o --causes 100 --states 60 --whiten none --threads 1";
     let said = fails(&run(path, "ulimit -v 2000000;", learn), 2, &["MB of memory, and there are", "--states"]);
     assert!(!path.join("o").exists(), "{said}");
+    // a small file with many rows, whose states take the room
+    zeros(&path.join("many.npy"), 200_000, 16);
+    let fit = "fit many.npy -o out/y.model --family gaussian --causes 20 --threads 1";
+    fails(&run(path, "ulimit -v 300000;", fit), 2, &["MB of memory, and there are", "fewer rows, causes or states"]);
+    // a limit below what the program itself needs
+    fails(&run(path, "ulimit -v 20000;", FIT), 2, &["the program itself", "ulimit -v"]);
     // the numbers of a report need all rows in memory
     let fit = "fit rows.npy -o out/x.model --report out/x.html --family gaussian --causes 2 --threads 1";
     fails(&run(path, "ulimit -v 2000000;", fit), 2, &["rows.npy", "bytes"]);

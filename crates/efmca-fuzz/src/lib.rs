@@ -31,63 +31,134 @@ pub struct Target {
     pub about: &'static str,
 }
 
-/// All targets.
-pub const TARGETS: &[Target] = &[
-    Target { name: "png", run: images::png, longest: 2048, about: "PNG images: read, written and read again" },
-    Target { name: "tiff", run: images::tiff, longest: 4096, about: "TIFF images: read, written and read again" },
-    Target { name: "fits", run: images::fits, longest: 8640, about: "FITS images: read, written and read again" },
-    Target { name: "npy", run: images::npy, longest: 1024, about: "NPY arrays as images, tables and mapped rows" },
-    Target { name: "npz", run: images::npz, longest: 2048, about: "NPZ archives as images and tables" },
-    Target { name: "gzip", run: images::gzip, longest: 2048, about: "files packed with gzip, as images and tables" },
-    Target { name: "axes", run: images::axes, longest: 128, about: "the options for axes and masks, with an array" },
-    Target { name: "wav", run: sounds::wav, longest: 2048, about: "WAV sounds: read, cut, resampled, transformed" },
-    Target {
+/// Each target by itself: a program that names one of them has the code of that one only, and a fuzzer that looks at a tenth of the
+/// edges after each execution does several times as many.
+pub mod one {
+    use super::{Target, images, models, numbers, sounds, tables, texts, training};
+
+    /// PNG images: read, written and read again.
+    pub const PNG: Target =
+        Target { name: "png", run: images::png, longest: 2048, about: "PNG images: read, written and read again" };
+    /// TIFF images: read, written and read again.
+    pub const TIFF: Target =
+        Target { name: "tiff", run: images::tiff, longest: 4096, about: "TIFF images: read, written and read again" };
+    /// FITS images: read, written and read again.
+    pub const FITS: Target =
+        Target { name: "fits", run: images::fits, longest: 8640, about: "FITS images: read, written and read again" };
+    /// NPY arrays as images, tables and mapped rows.
+    pub const NPY: Target =
+        Target { name: "npy", run: images::npy, longest: 1024, about: "NPY arrays as images, tables and mapped rows" };
+    /// NPZ archives as images and tables.
+    pub const NPZ: Target =
+        Target { name: "npz", run: images::npz, longest: 2048, about: "NPZ archives as images and tables" };
+    /// Files packed with gzip, as images and tables.
+    pub const GZIP: Target = Target {
+        name: "gzip",
+        run: images::gzip,
+        longest: 2048,
+        about: "files packed with gzip, as images and tables",
+    };
+    /// The options for axes and masks, with an array.
+    pub const AXES: Target = Target {
+        name: "axes",
+        run: images::axes,
+        longest: 128,
+        about: "the options for axes and masks, with an array",
+    };
+    /// WAV sounds: read, cut, resampled, transformed.
+    pub const WAV: Target =
+        Target { name: "wav", run: sounds::wav, longest: 2048, about: "WAV sounds: read, cut, resampled, transformed" };
+    /// CSV tables with all options: read, written, read again.
+    pub const CSV: Target = Target {
         name: "csv",
         run: tables::csv,
         longest: 1024,
         about: "CSV tables with all options: read, written, read again",
-    },
-    Target { name: "parquet", run: tables::parquet, longest: 4096, about: "Parquet tables" },
-    Target {
+    };
+    /// Parquet tables.
+    pub const PARQUET: Target =
+        Target { name: "parquet", run: tables::parquet, longest: 4096, about: "Parquet tables" };
+    /// Sparse matrices of SciPy, from arrays that fit less and less.
+    pub const CSR: Target = Target {
         name: "csr",
         run: tables::csr,
         longest: 1024,
         about: "sparse matrices of SciPy, from arrays that fit less and less",
-    },
-    Target { name: "signs", run: texts::signs, longest: 512, about: "files of signs (constraints)" },
-    Target { name: "views", run: texts::views, longest: 512, about: "files of views" },
-    Target { name: "camera", run: texts::camera, longest: 512, about: "camera files, and the family of the camera" },
-    Target {
+    };
+    /// Files of signs (constraints).
+    pub const SIGNS: Target =
+        Target { name: "signs", run: texts::signs, longest: 512, about: "files of signs (constraints)" };
+    /// Files of views.
+    pub const VIEWS: Target = Target { name: "views", run: texts::views, longest: 512, about: "files of views" };
+    /// Camera files, and the family of the camera.
+    pub const CAMERA: Target = Target {
+        name: "camera",
+        run: texts::camera,
+        longest: 512,
+        about: "camera files, and the family of the camera",
+    };
+    /// Specifications of families, causes and rounding.
+    pub const FAMILY: Target = Target {
         name: "family",
         run: texts::family,
         longest: 128,
         about: "specifications of families, causes and rounding",
-    },
-    Target { name: "arguments", run: texts::arguments, longest: 256, about: "what can be typed after `efmca`" },
-    Target {
+    };
+    /// What can be typed after `efmca`.
+    pub const ARGUMENTS: Target =
+        Target { name: "arguments", run: texts::arguments, longest: 256, about: "what can be typed after `efmca`" };
+    /// Model files: read, applied, written, read again.
+    pub const MODEL: Target = Target {
         name: "model",
         run: models::model,
         longest: 4096,
         about: "model files: read, applied, written, read again",
-    },
-    Target {
+    };
+    /// Checkpoints: read, and the run resumed.
+    pub const CHECKPOINT: Target = Target {
         name: "checkpoint",
         run: models::checkpoint,
         longest: 4096,
         about: "checkpoints: read, and the run resumed",
-    },
-    Target {
+    };
+    /// The functions of every family with any bits.
+    pub const PARAMETERS: Target = Target {
         name: "parameters",
         run: numbers::parameters,
         longest: 128,
         about: "the functions of every family with any bits",
-    },
-    Target {
+    };
+    /// A whole tiny training, exact and truncated.
+    pub const TRAINING: Target = Target {
         name: "training",
         run: training::training,
         longest: 512,
         about: "a whole tiny training, exact and truncated",
-    },
+    };
+}
+
+/// All targets.
+pub const TARGETS: &[Target] = &[
+    one::PNG,
+    one::TIFF,
+    one::FITS,
+    one::NPY,
+    one::NPZ,
+    one::GZIP,
+    one::AXES,
+    one::WAV,
+    one::CSV,
+    one::PARQUET,
+    one::CSR,
+    one::SIGNS,
+    one::VIEWS,
+    one::CAMERA,
+    one::FAMILY,
+    one::ARGUMENTS,
+    one::MODEL,
+    one::CHECKPOINT,
+    one::PARAMETERS,
+    one::TRAINING,
 ];
 
 /// The target of that name.

@@ -45,7 +45,7 @@ fn every_target_has_a_program_and_every_folder_a_target() {
     for target in TARGETS {
         let program = folder().join("fuzz_targets").join(format!("{}.rs", target.name));
         let text = std::fs::read_to_string(&program).unwrap_or_default();
-        assert!(text.contains(&format!("program!(\"{}\")", target.name)), "{}", program.display());
+        assert!(text.contains(&format!("program!({})", target.name.to_uppercase())), "{}", program.display());
     }
     for kind in ["corpus", "regressions"] {
         for entry in std::fs::read_dir(folder().join(kind)).into_iter().flatten().flatten() {

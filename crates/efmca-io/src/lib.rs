@@ -14,6 +14,7 @@
 //! | [`read_views`] | groups of columns: a CSV file of columns and their views |
 //! | [`KeptFolder`] | all trainings of a task, so that it can be left and resumed |
 //! | [`PlaceLock`] | places that one program at a time writes to |
+//! | [`available_memory`] | no file: how much memory the system still has |
 //! | [`write_atomically`], [`check_place`] | a file of any kind: written completely or not at all |
 //!
 //! All of them fail with [`IoError`], which says what is wrong, where, and what to do about it.
@@ -26,6 +27,7 @@ mod file_rows;
 pub mod image_file;
 mod kept;
 mod lock;
+mod memory;
 mod model_file;
 mod signs_file;
 pub mod sound;
@@ -40,6 +42,7 @@ pub use file_kind::FileKind;
 pub use file_rows::FileRows;
 pub use kept::{KeptFolder, KeptNews};
 pub use lock::PlaceLock;
+pub use memory::available_memory;
 pub use model_file::{
     ColumnChange, ModelFile, ModelRows, decode_model, encode_model, read_model, read_model_file, read_model_file_with,
     write_model, write_model_file,

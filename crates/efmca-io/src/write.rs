@@ -29,12 +29,23 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), IoError> {
     if path.is_dir() {
         return Err(failed(ErrorKind::IsADirectory.into()));
     }
+    if is_special(path) {
+        let mut there = OpenOptions::new().write(true).open(path).map_err(failed)?;
+        return there.write_all(bytes).and_then(|()| there.flush()).map_err(failed);
+    }
     create_folder_of(path)?;
     let mut file = AtomicWriteFile::open(path).map_err(failed)?;
     file.write_all(bytes).map_err(failed)?;
     file.flush().map_err(failed)?;
     // `commit` syncs the file to the disk before it renames it.
     file.commit().map_err(failed)
+}
+
+/// Whether a path leads to something that takes bytes and is no file: a device, a pipe, or what the program was started with. A file
+/// of the same name must never take its place, which the rename of a complete file would do: `-o /dev/null` is typed by root, too.
+fn is_special(path: &Path) -> bool {
+    path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir())
+        || (path.starts_with("/dev") && path.symlink_metadata().is_ok_and(|found| found.is_symlink()))
 }
 
 /// Finds out whether a file of any kind can be written at `path`, before hours are spent on its content.
@@ -47,6 +58,10 @@ pub fn check_place(path: &Path, force: bool) -> Result<(), IoError> {
     let failed = |source: std::io::Error| IoError::Write { path: path.to_path_buf(), hint: hint_for(&source), source };
     if path.is_dir() {
         return Err(failed(ErrorKind::IsADirectory.into()));
+    }
+    if is_special(path) {
+        // nothing is replaced
+        return Ok(());
     }
     // `symlink_metadata` sees a link that leads nowhere, too.
     if !force && path.symlink_metadata().is_ok() {
@@ -153,6 +168,21 @@ mod tests {
         check_place(&file, true).unwrap();
         assert!(matches!(check_place(folder.path(), true), Err(IoError::Write { .. })));
         assert!(matches!(check_place(&file.join("below"), true), Err(IoError::CreateFolder { .. })));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn devices_stay_devices() {
+        use std::os::unix::fs::FileTypeExt;
+        for name in ["/dev/null", "/dev/full"] {
+            let path = Path::new(name);
+            if !path.exists() {
+                continue;
+            }
+            check_place(path, false).unwrap();
+            assert_eq!(write_atomically(path, b"x").is_ok(), name == "/dev/null");
+            assert!(path.metadata().unwrap().file_type().is_char_device(), "{name}");
+        }
     }
 
     #[test]

@@ -6,7 +6,9 @@ use efmca::tasks::learn::PreparationError;
 use efmca::{Error, Pixel};
 use efmca_io::IoError;
 use pyo3::PyErr;
-use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyPermissionError, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{
+    PyFileNotFoundError, PyMemoryError, PyOSError, PyPermissionError, PyRuntimeError, PyValueError,
+};
 
 pyo3::create_exception!(efmca, Stopped, PyRuntimeError, "A callback ended the work before there was a result.");
 
@@ -39,6 +41,7 @@ impl Fault {
     pub(crate) fn into_python(self, names: Option<&[String]>) -> PyErr {
         match self {
             Fault::Library(error @ Error::Stopped { .. }) => Stopped::new_err(error.to_string()),
+            Fault::Library(error @ Error::TooMuchMemory { .. }) => PyMemoryError::new_err(error.to_string()),
             Fault::Library(error) => PyValueError::new_err(message(&error, names)),
             Fault::Preparation(error) => PyValueError::new_err(error.to_string()),
             Fault::Value(message) => PyValueError::new_err(message),
@@ -102,7 +105,7 @@ fn message(error: &Error, names: Option<&[String]>) -> String {
         Error::Weight { value: 0.0, .. } => "sample_weight: all weights are zero, so that no row counts".to_owned(),
         Error::Weight { row, value } => format!(
             "sample_weight[{row}] is {value}: weights must be finite and not negative, one of them positive, and their \
-             sum below 1e100"
+             sum between 1e-100 and 1e100"
         ),
         Error::ImpossibleRow { row } => format!(
             "X[{row}]: its probability is zero under every state of the model; raise pseudo_count, or look at the row"

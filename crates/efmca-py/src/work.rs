@@ -13,6 +13,8 @@ use std::time::Duration;
 
 use efmca::Observer;
 use efmca::cancel::Cancel;
+use efmca::em::within_memory;
+use efmca_io::available_memory;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -171,7 +173,8 @@ impl Work {
                 scope.spawn(move |_| {
                     let mut observer = |progress: &efmca::Progress<'_>| ask(progress, asks, &tell, &answers);
                     // nothing that the work has touched is looked at again
-                    let caught = catch_unwind(AssertUnwindSafe(|| cancel.catch(|| work(&mut observer))));
+                    let work = || within_memory(available_memory, || cancel.catch(|| work(&mut observer)));
+                    let caught = catch_unwind(AssertUnwindSafe(work));
                     *outcome = Some(caught);
                     // the other end is there until it hears this
                     let _ = tell.send(None);

@@ -66,6 +66,29 @@ pub enum Error {
         family: String,
     },
 
+    /// A training whose sums left the range of numbers.
+    #[error(
+        "the log-likelihood of the data became {bound}: its values are too far apart for the precision of the numbers; \
+         rescale the columns, mark extreme values as missing with NaN, or ask for double precision"
+    )]
+    OutOfRange {
+        /// What became of the sum.
+        bound: f64,
+    },
+
+    /// Work that needs more memory than there is, see [`within_memory`](crate::em::within_memory).
+    #[error(
+        "this needs about {} MB of memory, and there are {} MB; take fewer rows, causes or states, or a machine with more",
+        needed.div_ceil(1_000_000),
+        available / 1_000_000
+    )]
+    TooMuchMemory {
+        /// Bytes, estimated.
+        needed: u64,
+        /// Bytes that there are.
+        available: u64,
+    },
+
     /// A checkpoint that does not belong to the data or the settings it is resumed with.
     #[error("the run cannot be resumed: {reason}; give what it was started with, or start a new one")]
     Resume {
@@ -143,7 +166,7 @@ pub enum Error {
     /// A row weight that is negative or not finite, or weights that are all zero.
     #[error(
         "row {}: the weight is {value}; weights must be finite and not negative, at least one positive, and their sum \
-         below 1e100",
+         between 1e-100 and 1e100",
         row + 1
     )]
     Weight {

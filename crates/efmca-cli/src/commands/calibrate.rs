@@ -12,6 +12,7 @@ use crate::args::common::{ImageArgs, OutputArgs, mark_missing};
 use crate::errors::refused;
 use crate::failure::Failure;
 use crate::outputs::{self, Output};
+use crate::rescue::Rescue;
 use crate::show::{Screen, TextTable, file_name};
 
 /// The options of `efmca calibrate`.
@@ -79,14 +80,17 @@ pub(crate) fn run(args: &CalibrateArgs) -> Result<(), Failure> {
 
     let names: Vec<String> = inputs.iter().map(|path| file_name(path)).collect();
     let svg = line(&found).map_err(Failure::work)?;
-    write_camera(&args.output, &found, &names).map_err(Failure::work)?;
+    let mut rescue = Rescue::default();
+    rescue.write(&args.output, |path| write_camera(path, &found, &names));
     if let Some(path) = &args.figure {
-        write_atomically(path, svg.as_bytes()).map_err(Failure::work)?;
+        rescue.write(path, |path| write_atomically(path, svg.as_bytes()));
     }
     let table = table(args, &found);
     if let Some(path) = &args.outputs.report {
-        page(&names, &found, &table, svg).write(path, args.outputs.force.force).map_err(Failure::work)?;
+        let page = page(&names, &found, &table, svg);
+        rescue.write(path, |path| page.write(path, args.outputs.force.force));
     }
+    rescue.finish()?;
     let mut screen = Screen::beside_files();
     for (path, file) in args.images.iter().zip(&scenes) {
         screen.notes(path, &file.remarks)?;

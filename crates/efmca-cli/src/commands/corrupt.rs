@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use efmca::family::SharedFamily;
 use efmca::tasks::corrupt::{Corrupted, Corruption};
-use efmca_io::IoError;
+
 use efmca_io::image_file::{
     Format, Metadata, ReadOptions, SampleType, WriteOptions, Written, default_sample, read, rounding_cost, write,
 };
@@ -13,6 +13,7 @@ use crate::args::common::{ForceArgs, SeedArgs, noise};
 use crate::errors::{Origin, refused};
 use crate::failure::Failure;
 use crate::outputs::{self, Output};
+use crate::rescue::Rescue;
 use crate::show::Screen;
 
 /// The options of `efmca corrupt`.
@@ -77,10 +78,14 @@ pub(crate) fn run(args: &CorruptArgs) -> Result<(), Failure> {
         scale: None,
         force: args.force.force,
     };
-    let written = write(&args.output, drawn.noisy.view(), &options).map_err(|error| match error {
-        IoError::Write { .. } | IoError::CreateFolder { .. } => Failure::work(error),
-        _ => Failure::input(error),
-    })?;
+    let mut rescue = Rescue::default();
+    let written = rescue.write(&args.output, |path| match write(path, drawn.noisy.view(), &options) {
+        Err(error) if !error.is_about_the_place() => Ok(Err(Failure::input(error))),
+        Err(error) => Err(error),
+        Ok(written) => Ok(Ok(written)),
+    });
+    rescue.finish()?;
+    let Some(written) = written.transpose()? else { return Ok(()) };
 
     let mut screen = Screen::beside_files();
     screen.say(&line(args, &drawn, &written))?;

@@ -11,8 +11,10 @@ use ndarray::{Array2, s};
 use super::rows::cause_names;
 use crate::args::common::{ForceArgs, LogFormat, SeedArgs};
 use crate::failure::Failure;
+use crate::memory;
 use crate::outputs::{self, Output};
 use crate::progress::Watch;
+use crate::rescue::Rescue;
 use crate::show::Screen;
 
 /// Bytes of the rows that are drawn, at the most.
@@ -58,18 +60,24 @@ pub(crate) fn run(args: &SampleArgs) -> Result<(), Failure> {
             args.rows
         )));
     }
+    // the rows, and once more while they are written
+    let bytes = 2 * args.rows as u64 * ((file.model.d() + file.model.h()) * size_of::<f64>()) as u64;
+    memory::check(bytes, &format!("-n {}", args.rows), "draw fewer rows at once, and more with another --seed")?;
     let Sample { y, s } = drawn(&file.model, args.rows, args.seed.seed)?;
     let y = if args.unrounded { y } else { file.model.rounded(y) };
     let (y, names) = (file.restored(y), file.column_names());
+    let mut rescue = Rescue::default();
     if let Some(path) = &args.causes {
-        write_table(path, &cause_names(&file.model), s.view(), force).map_err(Failure::work)?;
+        rescue.write(path, |path| write_table(path, &cause_names(&file.model), s.view(), force));
     }
     let mut screen = Screen::beside_files();
     let Some(output) = &args.output else {
+        rescue.finish()?;
         let text = csv_text_of(&names, &file.labels, y.view())?;
         return Ok(screen.say(text.trim_end_matches('\n'))?);
     };
-    write_labelled_table(output, &names, &file.labels, y.view(), force).map_err(Failure::work)?;
+    rescue.write(output, |path| write_labelled_table(path, &names, &file.labels, y.view(), force));
+    rescue.finish()?;
     let text_file = output
         .extension()
         .is_some_and(|extension| extension.eq_ignore_ascii_case("csv") || extension.eq_ignore_ascii_case("tsv"));

@@ -16,6 +16,7 @@ use crate::errors::refused;
 use crate::failure::Failure;
 use crate::input::{Content, Input, InputArgs};
 use crate::progress::Watch;
+use crate::rescue::Rescue;
 use crate::show::{TextTable, file_name};
 
 /// The options of `efmca select`.
@@ -78,8 +79,9 @@ fn search(args: &SelectArgs) -> Result<(), Failure> {
     let (families, choice) = found?;
     let specs: Vec<String> = families.iter().map(|family| family.spec()).collect();
     let svg = curve(&choice).map_err(Failure::work)?;
+    let mut rescue = Rescue::default();
     if let Some(path) = &args.curve {
-        write_atomically(path, svg.as_bytes()).map_err(Failure::work)?;
+        rescue.write(path, |path| write_atomically(path, svg.as_bytes()));
     }
     let table = table(&choice);
     if let Some(path) = &comparison.outputs.report {
@@ -95,8 +97,9 @@ fn search(args: &SelectArgs) -> Result<(), Failure> {
             figures: vec![("Held-out values and BIC".into(), svg)],
             ..Report::default()
         };
-        page.write(path, comparison.outputs.force.force).map_err(Failure::work)?;
+        rescue.write(path, |path| page.write(path, comparison.outputs.force.force));
     }
+    rescue.finish()?;
     let heading = format!("{}, {} held-out values", input.words(), choice.entries);
     let text = format!("{heading}\n\n{}\n\n{}", table.aligned(&[5]), sentence(&choice));
     comparison.show(&input, &text, &as_json(&choice, &specs), watch.stopped(), args.curve.as_deref())

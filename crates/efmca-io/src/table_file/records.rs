@@ -33,6 +33,7 @@ impl<R: BufRead> Records<R> {
     pub(crate) fn new(source: R, delimiter: u8, memory_limit: u64) -> Self {
         Self {
             source,
+            // made anew each time: a clone of a parser has lost its classes of bytes (csv-core 0.1.13)
             parser: ReaderBuilder::new().delimiter(delimiter).build(),
             bytes: vec![0; 1 << 10],
             ends: vec![0; 1 << 6],

@@ -1,5 +1,6 @@
 //! Checks of the settings of a training, alone and with its data.
 
+use super::memory::check_memory;
 use super::training::Training;
 use super::{Em, Init};
 use crate::error::{Error, Result};
@@ -94,6 +95,7 @@ impl Em {
         if y.n() == 0 || y.d() == 0 {
             return Err(Error::EmptyData { rows: y.n(), columns: y.d() });
         }
+        check_memory(self.memory(y)?)?;
         let columns = self.columns(y.d())?;
         if let Init::Model(model) = &self.init
             && (model.h() != self.first_h() || !model.columns.same_families(&columns))

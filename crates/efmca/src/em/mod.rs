@@ -26,6 +26,8 @@ pub use checkpoint::{Checkpoint, Fingerprint, Settings, Snapshot};
 pub use fit::{Fit, Iteration, StopReason};
 pub use init::Init;
 pub use keep::{Keep, KeptTraining, keeping};
+pub(crate) use memory::check_memory;
+pub use memory::within_memory;
 pub(crate) use progress::unobserved;
 pub use progress::{Observer, Progress, TrainingProgress};
 

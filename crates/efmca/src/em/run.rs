@@ -12,7 +12,7 @@ use super::m_step::MStep;
 use super::progress::{Observer, Progress, TrainingProgress};
 use super::training::Training;
 use super::{Em, Held, Schedule};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::posterior::Moments;
 use crate::posterior::truncated::Effort;
@@ -113,6 +113,7 @@ impl<'a> Run<'a> {
         // rows that could not be read have done harm already, of which an error may speak
         self.training.check_unchanged()?;
         let (model, moments, effort) = stepped?;
+        check_bound(moments.bound)?;
         self.model = model;
         self.model.superposition = rule;
 
@@ -189,7 +190,13 @@ impl<'a> Run<'a> {
         let stepped = self.posteriors.e_step(&self.model, 1.0, false);
         self.training.check_unchanged()?;
         let bound = stepped?.0.bound;
+        check_bound(bound)?;
         self.posteriors.forget();
         Ok(bound)
     }
+}
+
+/// An error if the bound left the range of numbers: all that would follow from it is nothing.
+fn check_bound(bound: f64) -> Result<()> {
+    if bound.is_finite() { Ok(()) } else { Err(Error::OutOfRange { bound }) }
 }

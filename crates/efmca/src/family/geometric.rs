@@ -96,8 +96,8 @@ impl Family for NegativeBinomial {
             let e: f64 = Exp1.sample(rng);
             return (e / -eta[0]).floor().min(f64::MAX);
         }
-        // A Poisson count whose rate is Gamma distributed.
-        match rand_distr::Gamma::new(self.r, 1.0 / (-eta[0]).exp_m1()) {
+        // A Poisson count whose rate is Gamma distributed; with almost no decay the scale is beyond the range of numbers.
+        match rand_distr::Gamma::new(self.r, (1.0 / (-eta[0]).exp_m1()).min(f64::MAX)) {
             Ok(gamma) => poisson::draw(gamma.sample(rng), rng),
             Err(_) => 0.0,
         }

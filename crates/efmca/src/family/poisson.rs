@@ -90,14 +90,15 @@ impl Family for Poisson {
     }
 }
 
-/// One Poisson count; beyond the sampler's range the count is the rounded rate, which is then exact to 1 in 10⁹.
+/// One Poisson count; beyond the sampler's range the count is the rounded rate, which is then exact to 1 in 10⁹, and beyond that of
+/// numbers the largest there is.
 pub(super) fn draw(rate: f64, rng: &mut dyn Rng) -> f64 {
     if rate <= 0.0 {
         return 0.0;
     }
     match rand_distr::Poisson::new(rate) {
         Ok(poisson) => poisson.sample(rng),
-        Err(_) => rate.round(),
+        Err(_) => rate.round().min(f64::MAX),
     }
 }
 

@@ -32,7 +32,7 @@ impl<'a> Weighted<'a> {
     /// # Errors
     ///
     /// [`Error::Shape`] if there is not one weight for each row, and [`Error::Weight`] if a weight is negative or not finite,
-    /// or if all of them are zero.
+    /// or if their sum is not between 1e-100 and 1e100: shares of such weights would be lost.
     pub fn new(data: &'a dyn Data, weights: Array1<f64>) -> Result<Weighted<'a>> {
         if weights.len() != data.n() {
             return Err(Error::shape("row weights", data.n(), weights.len()));
@@ -41,7 +41,7 @@ impl<'a> Weighted<'a> {
             return Err(Error::Weight { row, value: weights[row] });
         }
         let sum = weights.sum();
-        if !weights.is_empty() && (sum <= 0.0 || sum > 1e100) {
+        if !weights.is_empty() && !(1e-100..=1e100).contains(&sum) {
             return Err(Error::Weight { row: 0, value: weights[0] });
         }
         Ok(Weighted { data, weights })

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use ndarray::Array2;
 
-use crate::em::{Observer, Progress, unobserved};
+use crate::em::{Observer, Progress, check_memory, unobserved};
 use crate::error::{Error, Result};
 use crate::model::{Data, Inference, Model, Tables};
 use crate::posterior::Encoding;
@@ -72,7 +72,7 @@ impl<'a> Encoder<'a> {
     ///
     /// As [`Encoder::run`], and [`Stopped`](crate::Error::Stopped) if the observer ended the work.
     pub fn run_observed(&self, y: &dyn Data, observer: &mut Observer<'_>) -> Result<Encoding> {
-        self.check()?;
+        self.check_with(y)?;
         let total = y.n();
         self.model.encoding(y, self.inference, &mut |done| observer(&Progress::of_stage("rows", done, total)))
     }
@@ -84,7 +84,7 @@ impl<'a> Encoder<'a> {
     ///
     /// As [`Encoder::run_observed`].
     pub fn states(&self, y: &dyn Data, observer: &mut Observer<'_>) -> Result<Array2<f64>> {
-        self.check()?;
+        self.check_with(y)?;
         self.model.best_states(y, self.inference, &mut rows_of(y, observer))
     }
 
@@ -95,7 +95,7 @@ impl<'a> Encoder<'a> {
     ///
     /// As [`Encoder::run_observed`], and [`Error::Setting`] for models with a smooth maximum.
     pub fn means(&self, y: &dyn Data, observer: &mut Observer<'_>) -> Result<Array2<f64>> {
-        self.check()?;
+        self.check_with(y)?;
         let (model, means) = (self.model, self.model.means_with_background());
         let rows = model.each_row(y, self.inference, &mut rows_of(y, observer), |_, owned| {
             (0..model.d()).map(|d| Model::mean_of(&means, owned, d)).collect::<Vec<f64>>()
@@ -111,7 +111,7 @@ impl<'a> Encoder<'a> {
     /// As [`Encoder::means`], and [`Error::Column`] for a column of `labels` that does not exist or has infinitely many
     /// values.
     pub fn filled(&self, y: &dyn Data, labels: &[usize], observer: &mut Observer<'_>) -> Result<Array2<f64>> {
-        self.check()?;
+        self.check_with(y)?;
         let (model, means, tables) = (self.model, self.model.means_with_background(), Tables::new(self.model));
         for d in labels {
             let problem = match model.columns().specs().get(*d) {
@@ -133,6 +133,12 @@ impl<'a> Encoder<'a> {
             row
         })?;
         together(rows, model.d())
+    }
+
+    /// Checks the settings, and whether there is memory for what is asked.
+    fn check_with(&self, y: &dyn Data) -> Result<()> {
+        self.check()?;
+        check_memory(self.model.memory(y, self.inference))
     }
 }
 

@@ -104,11 +104,12 @@ fn learn(args: &FitArgs) -> Result<(), Failure> {
         let report = TableReport::new(&file, table.values.view(), by, args.seed.seed, learned.choice(), observer);
         watch.finish();
         let report = report.map_err(|error| Origin::Table(origin).describe(&error))?;
+        let mut rescue = Rescue::default();
         if let Some(path) = &args.outputs.report {
             let page = report.on(summary.page(args, &file, &learned)?)?;
-            page.write(path, args.outputs.force.force).map_err(Failure::work)?;
+            rescue.write(path, |path| page.write(path, args.outputs.force.force));
         }
-        report.write_numbers(&args.numbers)?;
+        report.write_numbers(&args.numbers, rescue)?;
         report.differences().iter().try_for_each(|line| screen.say(line))?;
     }
     let others = args.outputs.report.iter().chain(&numbers).map(|path| format!(", {}", path.display()));

@@ -23,6 +23,7 @@ use crate::errors::{Origin, TableOrigin};
 use crate::failure::Failure;
 use crate::outputs::{self, Output};
 use crate::progress::Watch;
+use crate::rescue::Rescue;
 use crate::show::{Screen, file_name};
 
 /// Groups of rows, at the most.
@@ -117,8 +118,9 @@ pub(crate) fn run(args: &ReportArgs) -> Result<(), Failure> {
     let title = format!("{} and {}", file_name(&args.input), file_name(&args.model));
     let about = [("table", &args.input), ("model", &args.model)];
     let about = about.map(|(what, path)| (what.to_owned(), path.display().to_string())).to_vec();
-    report.page(title, about)?.write(&args.output, args.force.force).map_err(Failure::work)?;
-    report.write_numbers(&args.options)?;
+    let (page, mut rescue) = (report.page(title, about)?, Rescue::default());
+    rescue.write(&args.output, |path| page.write(path, args.force.force));
+    report.write_numbers(&args.options, rescue)?;
     let mut screen = Screen::beside_files();
     screen.notes(&args.input, &changes)?;
     for line in report.lines() {
@@ -240,18 +242,18 @@ impl<'a> TableReport<'a> {
         page::on(self, page)
     }
 
-    /// Writes the numbers that were asked for; their places were checked.
-    pub(crate) fn write_numbers(&self, options: &ReportOptions) -> Result<(), Failure> {
+    /// Writes the numbers that were asked for; their places were checked. What was not written before, or is not now, is an error.
+    pub(crate) fn write_numbers(&self, options: &ReportOptions, mut rescue: Rescue) -> Result<(), Failure> {
         if let Some(path) = &options.json {
             let text = format!("{:#}\n", json::json_of(self));
-            write_atomically(path, text.as_bytes()).map_err(Failure::work)?;
+            rescue.write(path, |path| write_atomically(path, text.as_bytes()));
         }
         if let Some(folder) = &options.csv {
             for (name, text) in csv::tables_of(self) {
-                write_atomically(&folder.join(name), text.as_bytes()).map_err(Failure::work)?;
+                rescue.write(&folder.join(name), |path| write_atomically(path, text.as_bytes()));
             }
         }
-        Ok(())
+        rescue.finish()
     }
 
     /// The causes in the order in which they are shown: the most frequent first.

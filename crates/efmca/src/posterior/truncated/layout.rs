@@ -43,6 +43,22 @@ pub(crate) struct Layout<F, R> {
     pub(crate) is_part: bool,
 }
 
+/// How much larger than the smallest a parameter may be to have a part in the reference, see [`middle`].
+const FAR: f64 = 1e6;
+
+/// What is subtracted from the parameters of all causes: their mean. A cause that owns equal values only has parameters up to
+/// 1e280, of which the others would be nothing but the rounding; such ones are left out.
+fn middle(values: impl Iterator<Item = f64> + Clone) -> f64 {
+    let smallest = values.clone().fold(f64::INFINITY, |least, value| least.min(value.abs()));
+    let limit = FAR * smallest.max(1.0);
+    let (mut sum, mut count) = (0.0, 0);
+    for value in values.filter(|value| value.abs() <= limit) {
+        sum += value;
+        count += 1;
+    }
+    if count == 0 { 0.0 } else { sum / f64::from(count) }
+}
+
 impl<F: Float, R: Rank> Layout<F, R> {
     pub(crate) fn new(columns: &Columns, tables: &Tables, frame: &Frame, set: Instructions) -> Layout<F, R> {
         let (h, d, l) = (tables.log_odds.len(), columns.d(), columns.l_max());
@@ -69,11 +85,10 @@ impl<F: Float, R: Rank> Layout<F, R> {
                 let eta = &mut eta[cause * l..][..span.len()];
                 a[cause] = frame.parameters(columns, tables, cause, column, eta);
             }
-            let mean = |values: &mut dyn Iterator<Item = f64>| values.sum::<f64>() / causes as f64;
-            let mean_a = mean(&mut a.iter().copied());
+            let mean_a = middle(a.iter().copied());
             layout.reference.1[column] = mean_a;
             for l in 0..span.len() {
-                layout.reference.0[l * width + column] = mean(&mut eta.iter().copied().skip(l).step_by(layout.l));
+                layout.reference.0[l * width + column] = middle(eta.iter().copied().skip(l).step_by(layout.l));
             }
             let order = tables.winners.strongest_first(column);
             for (position, cause) in order.iter().map(|cause| usize::from(*cause)).enumerate() {

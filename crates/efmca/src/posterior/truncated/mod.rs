@@ -91,6 +91,8 @@ const SMALLEST_CHUNK: usize = 32;
 const SMALLEST_BLOCK: usize = 8192;
 /// Rows that weigh more than this are kept in double precision, whatever was asked for.
 const HEAVIEST_SINGLE: f64 = 1e12;
+/// So are rows of which none weighs as much as this: shares of them would be zero in `f32`.
+const LIGHTEST_SINGLE: f64 = 1e-12;
 /// The largest number of causes, which are numbered with 16 bits.
 pub const LARGEST_H: usize = u16::MAX as usize - 1;
 
@@ -118,8 +120,10 @@ impl Observed {
             return Ok(Observed::Sparse(Box::new(SparseObservations::new(columns, data)?)));
         }
         // sums of weighted rows must stay where `f32` has room
-        let heavy = data.weights().is_some_and(|weights| weights.iter().any(|weight| *weight > HEAVIEST_SINGLE));
-        Ok(if heavy || precision.is_double(data.n() * columns.k()) {
+        let room = LIGHTEST_SINGLE..=HEAVIEST_SINGLE;
+        let heaviest = data.weights().map(|weights| weights.iter().copied().fold(0.0, f64::max));
+        let no_room = heaviest.is_some_and(|weight| !room.contains(&weight));
+        Ok(if no_room || precision.is_double(data.n() * columns.k()) {
             Observed::Double(Observations::new(columns, data, false)?)
         } else {
             Observed::Single(Observations::new(columns, data, true)?)

@@ -36,7 +36,7 @@ pub enum Precision {
     /// Double where the statistics then take 64 MB at most, else single.
     #[default]
     Automatic,
-    /// `f32`: half the memory, log-joints to about six digits; double where a row weighs more than 10¹².
+    /// `f32`: half the memory, log-joints to about six digits; double where a row weighs more than 10¹², or none more than 10⁻¹².
     Single,
     /// `f64`.
     Double,
