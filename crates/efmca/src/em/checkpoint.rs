@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::hash;
 use crate::model::{Data, Model};
 use crate::posterior::{Moments, Sets};
+use crate::ranks::{self, Shards};
 
 /// All that a run needs to be resumed, as it is after an iteration; a [`Checkpoint`] is a copy of it.
 ///
@@ -23,7 +24,7 @@ pub struct Snapshot<'a> {
     pub model: &'a Model,
     /// One entry for each iteration.
     pub history: &'a [Iteration],
-    /// The sets $\mathcal K^{(n)}$, if posteriors are truncated.
+    /// The sets $\mathcal K^{(n)}$, if posteriors are truncated; those of this rank where several share the rows.
     pub sets: Option<&'a Sets>,
     /// The moments of parts of the rows, where the parameters are updated after each part ([`Em::batches`]).
     pub parts: &'a [Moments],
@@ -51,6 +52,22 @@ pub struct Checkpoint {
 }
 
 impl Snapshot<'_> {
+    /// Calls `see` with the run of all ranks: a checkpoint of it can be resumed by any number of them. Only rank 0 has all sets, and
+    /// calls it; all ranks must be here at a time.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Rank`] if another rank cannot be heard.
+    pub fn gathered<T>(&self, see: impl FnOnce(&Snapshot<'_>) -> T) -> Result<Option<T>> {
+        let ranks = ranks::current();
+        if ranks.is_alone() {
+            return Ok(Some(see(self)));
+        }
+        let sets = self.sets.map(|sets| sets.gathered(&ranks)).transpose()?.flatten();
+        let whole = Snapshot { sets: sets.as_ref(), ..*self };
+        Ok((ranks.rank() == 0).then(|| see(&whole)))
+    }
+
     /// A copy that stays.
     #[must_use]
     pub fn to_checkpoint(&self, settings: Settings, data: Fingerprint) -> Checkpoint {
@@ -80,16 +97,48 @@ pub struct Fingerprint {
 impl Fingerprint {
     /// The fingerprint of `data`. Any two values that are missing are the same.
     pub fn of(data: &dyn Data) -> Fingerprint {
-        let row = |n: usize| {
-            let mut y = vec![0.0; data.d()];
-            data.read_row(n, &mut y);
-            hash::of_values(n as u64, &y)
-        };
-        let rows: Vec<u64> = (0..data.n()).into_par_iter().map(row).collect();
+        Fingerprint::of_hashes(data, hashes(data, 0..data.n()))
+    }
+
+    /// The same on all ranks ([`ranks::over`]), of which each reads its own rows, and those of the next rank to find out whether
+    /// their data are the same. All ranks must be here at a time.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Rank`] with a rank that has other data.
+    pub fn over_ranks(data: &dyn Data) -> Result<Fingerprint> {
+        let ranks = ranks::current();
+        if ranks.is_alone() {
+            return Ok(Fingerprint::of(data));
+        }
+        ranks.agree(Ok(()), hash::of_words(data.n() as u64, [data.d() as u64]))?;
+        let (shards, count) = (Shards::new(data.n(), ranks.count()), ranks.count());
+        let rows = |rank: usize| shards.rows_of(&(rank.min(shards.count())..(rank + 1).min(shards.count())));
+        let own = hashes(data, rows(ranks.rank()));
+        let next = hashes(data, rows((ranks.rank() + 1) % count));
+        let marks = ranks.gather_all((hash::of_words(0, own.iter().copied()), hash::of_words(0, next)))?;
+        if let Some(rank) = (0..count).find(|rank| marks[*rank].1 != marks[(rank + 1) % count].0) {
+            let problem = format!("its data are not those of rank {}; all ranks need the same files", (rank + 1) % count);
+            return Err(Error::Rank { rank, problem });
+        }
+        Ok(Fingerprint::of_hashes(data, ranks.gather_all(own)?.concat()))
+    }
+
+    fn of_hashes(data: &dyn Data, rows: Vec<u64>) -> Fingerprint {
         let values = hash::of_words(0, rows);
         let hash = data.weights().map_or(values, |weights| hash::of_values(!values, &weights.to_vec()));
         Fingerprint { n: data.n(), d: data.d(), hash }
     }
+}
+
+/// A hash of each of some rows.
+fn hashes(data: &dyn Data, rows: std::ops::Range<usize>) -> Vec<u64> {
+    let row = |n: usize| {
+        let mut y = vec![0.0; data.d()];
+        data.read_row(n, &mut y);
+        hash::of_values(n as u64, &y)
+    };
+    rows.into_par_iter().map(row).collect()
 }
 
 /// The settings of a run, by the names that they have in checkpoints.
@@ -149,7 +198,7 @@ impl Em {
         keeper: Option<&Keeper>,
         observer: &mut Observer<'_>,
     ) -> Result<Fit> {
-        self.check_resumable(&checkpoint, Fingerprint::of(y))?;
+        self.check_resumable(&checkpoint, Fingerprint::over_ranks(y)?)?;
         let training = self.prepare(y)?;
         let average = training.column_means();
         if !checkpoint.model.columns().same_families(training.columns()) {

@@ -4,6 +4,7 @@ use super::Em;
 use crate::error::Result;
 use crate::model::Data;
 use crate::posterior::truncated::Precision;
+use crate::ranks;
 
 /// Bits of a word of a state.
 const WORD: usize = 64;
@@ -29,7 +30,8 @@ impl Em {
     ///
     /// A family that does not exist.
     pub fn memory(&self, y: &dyn Data) -> Result<u64> {
-        let (n, d) = (y.n() as u64, y.d() as u64);
+        // each rank has its part of the rows
+        let (n, d) = ((y.n() as u64).div_ceil(ranks::current().count() as u64), y.d() as u64);
         let mut l = 1;
         for family in &self.families {
             l = l.max(family.resolve()?.l() as u64);

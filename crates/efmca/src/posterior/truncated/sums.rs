@@ -6,6 +6,7 @@ use super::layout::Layout;
 use super::observations::Row;
 use crate::model::Columns;
 use crate::posterior::Moments;
+use crate::ranks::{Decoder, Encode, Sum};
 
 /// [`Moments`] while they are being summed, with statistics in the frame of the data.
 #[derive(Debug, Clone)]
@@ -103,5 +104,34 @@ impl Sums {
         moments.weight = self.weight;
         moments.bound = self.bound;
         moments
+    }
+}
+
+impl Encode for Sums {
+    fn encode(&self, out: &mut Vec<u8>) {
+        self.by_cause.encode(out);
+        // where no row has many causes there were no walks
+        let walked = self.by_strength.iter().any(|value| value.to_bits() != 0);
+        self.by_strength.len().encode(out);
+        walked.then(|| self.by_strength.clone()).encode(out);
+        self.active.encode(out);
+        (self.weight, self.bound).encode(out);
+        (self.evaluations, self.replaced).encode(out);
+    }
+
+    fn decode(from: &mut Decoder<'_>) -> Option<Sums> {
+        let by_cause = Encode::decode(from)?;
+        let length = usize::decode(from)?;
+        let walked: Option<Vec<f64>> = Encode::decode(from)?;
+        let (active, (weight, bound)) = Encode::decode(from)?;
+        let (evaluations, replaced) = Encode::decode(from)?;
+        let by_strength = walked.unwrap_or_else(|| vec![0.0; length]);
+        Some(Sums { by_cause, by_strength, active, weight, bound, evaluations, replaced })
+    }
+}
+
+impl Sum for Sums {
+    fn add(&mut self, other: Sums) {
+        Sums::add(self, &other);
     }
 }
