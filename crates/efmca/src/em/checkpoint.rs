@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::hash;
 use crate::model::{Data, Model};
 use crate::posterior::{Moments, Sets};
-use crate::ranks::{self, Shards};
+use crate::ranks::{self, Ranks, Shards};
 
 /// All that a run needs to be resumed, as it is after an iteration; a [`Checkpoint`] is a copy of it.
 ///
@@ -100,8 +100,8 @@ impl Fingerprint {
         Fingerprint::of_hashes(data, hashes(data, 0..data.n()))
     }
 
-    /// The same on all ranks ([`ranks::over`]), of which each reads its own rows, and those of the next rank to find out whether
-    /// their data are the same. All ranks must be here at a time.
+    /// The same on all ranks ([`ranks::over`]), which find out whether their data are the same. Of large data each rank reads its own
+    /// rows and those of the next rank. All ranks must be here at a time.
     ///
     /// # Errors
     ///
@@ -112,14 +112,26 @@ impl Fingerprint {
             return Ok(Fingerprint::of(data));
         }
         ranks.agree(Ok(()), hash::of_words(data.n() as u64, [data.d() as u64]))?;
+        if data.n().saturating_mul(data.d()) > READ_BY_ALL {
+            return Fingerprint::in_a_ring(data, &ranks);
+        }
+        let found = Fingerprint::of(data);
+        let all = ranks.gather_all(found.hash)?;
+        match all.iter().position(|hash| *hash != all[0]) {
+            Some(rank) => Err(other_data(rank, 0)),
+            None => Ok(found),
+        }
+    }
+
+    /// The fingerprint of rows of which each rank reads its own and those of the next.
+    fn in_a_ring(data: &dyn Data, ranks: &Ranks) -> Result<Fingerprint> {
         let (shards, count) = (Shards::new(data.n(), ranks.count()), ranks.count());
         let rows = |rank: usize| shards.rows_of(&(rank.min(shards.count())..(rank + 1).min(shards.count())));
         let own = hashes(data, rows(ranks.rank()));
         let next = hashes(data, rows((ranks.rank() + 1) % count));
         let marks = ranks.gather_all((hash::of_words(0, own.iter().copied()), hash::of_words(0, next)))?;
         if let Some(rank) = (0..count).find(|rank| marks[*rank].1 != marks[(rank + 1) % count].0) {
-            let problem = format!("its data are not those of rank {}; all ranks need the same files", (rank + 1) % count);
-            return Err(Error::Rank { rank, problem });
+            return Err(other_data(rank, (rank + 1) % count));
         }
         Ok(Fingerprint::of_hashes(data, ranks.gather_all(own)?.concat()))
     }
@@ -129,6 +141,14 @@ impl Fingerprint {
         let hash = data.weights().map_or(values, |weights| hash::of_values(!values, &weights.to_vec()));
         Fingerprint { n: data.n(), d: data.d(), hash }
     }
+}
+
+/// Values that every rank reads to compare them; of more each reads a part.
+const READ_BY_ALL: usize = 1 << 24;
+
+fn other_data(rank: usize, other: usize) -> Error {
+    let problem = format!("its data are not those of rank {other}; all ranks need the same files");
+    Error::Rank { rank, problem }
 }
 
 /// A hash of each of some rows.
@@ -283,5 +303,32 @@ mod tests {
             assert_ne!(print.hash, Fingerprint::of(other).hash, "{other}");
         }
         assert_ne!(print.hash, Fingerprint::of(&Weighted::new(&y, array![1.0, 2.0]).unwrap()).hash);
+    }
+
+    #[test]
+    fn ranks_in_a_ring_find_other_data() {
+        let good = ndarray::Array2::from_shape_fn((10, 2), |(n, d)| (3 * n + d) as f64);
+        let mut other = good.clone();
+        other[[5, 1]] += 1.0;
+        let on_ranks = |other_rank: usize| -> Vec<Result<Fingerprint>> {
+            std::thread::scope(|scope| {
+                let start = |rank: ranks::InProcess| {
+                    let (good, other) = (&good, &other);
+                    scope.spawn(move || {
+                        ranks::over(std::sync::Arc::new(rank), || {
+                            let ranks = ranks::current();
+                            Fingerprint::in_a_ring(if ranks.rank() == other_rank { other } else { good }, &ranks)
+                        })
+                    })
+                };
+                let all: Vec<_> = ranks::InProcess::crew(3).into_iter().map(start).collect();
+                all.into_iter().map(|rank| rank.join().unwrap()).collect()
+            })
+        };
+        assert!(on_ranks(9).into_iter().all(|found| found == Ok(Fingerprint::of(&good))));
+        // row 5 belongs to rank 1, and rank 0 looks at it as well
+        for rank in [0, 1] {
+            assert!(on_ranks(rank).into_iter().all(|found| found == Err(other_data(0, 1))), "{rank}");
+        }
     }
 }
