@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::outputs;
 
 /// For so long a rank that fails waits for rank 0 to say the same.
-const AFTER_RANK_0: Duration = Duration::from_secs(1);
+const AFTER_RANK_0: Duration = Duration::from_secs(5);
 
 /// Whether this process follows rank 0.
 static FOLLOWS: AtomicBool = AtomicBool::new(false);

@@ -1,5 +1,6 @@
 //! Finding and loading an MPI library.
 
+use std::error::Error;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
@@ -31,7 +32,8 @@ pub(crate) fn find(launcher: &Launcher) -> Result<Loaded, MpiError> {
     if let Some(path) = std::env::var_os(VARIABLE).filter(|path| !path.is_empty()) {
         let failed = |error: libloading::Error| MpiError::Library {
             library: format!("{VARIABLE}={}", path.display()),
-            problem: format!("it cannot be loaded ({error})"),
+            // what the system says about it is behind the error
+            problem: format!("it cannot be loaded ({})", error.source().unwrap_or(&error)),
         };
         return load(&path).map_err(failed);
     }
