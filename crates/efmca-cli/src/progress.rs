@@ -111,7 +111,14 @@ impl Watch {
         });
         let shown = format == LogFormat::Text && !cluster::follows() && stderr().is_terminal();
         let bar = shown.then(new_bar);
-        Self { bar, ..watch }
+        let watch = Self { bar, ..watch };
+        if let Some(processes) = cluster::processes() {
+            // a launcher may name a process that was killed, and not its rank
+            let words: Vec<String> = processes.iter().map(u64::to_string).collect();
+            watch.event("started", &[("processes", processes.into())]);
+            watch.tell(&format!("{} ranks, which are processes {}", words.len(), words.join(", ")));
+        }
+        watch
     }
 
     /// The same for one of several files: it has a bar of its own, and Ctrl-C ends them all.
