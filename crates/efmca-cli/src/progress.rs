@@ -2,8 +2,8 @@
 
 use std::io::{IsTerminal, Write, stderr};
 use std::ops::ControlFlow;
-use std::sync::{Arc, LazyLock};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::time::Instant;
 
 use efmca::em::{Progress, TrainingProgress};

@@ -20,8 +20,7 @@ pub(crate) type Status = [u64; 16];
 
 pub(crate) type InitThread = unsafe extern "C" fn(*mut c_int, *mut c_void, c_int, *mut c_int) -> c_int;
 pub(crate) type OfCommunicator = unsafe extern "C" fn(Handle, *mut c_int) -> c_int;
-pub(crate) type Isend =
-    unsafe extern "C" fn(*const c_void, c_int, Handle, c_int, c_int, Handle, *mut Request) -> c_int;
+pub(crate) type Isend = unsafe extern "C" fn(*const c_void, c_int, Handle, c_int, c_int, Handle, *mut Request) -> c_int;
 pub(crate) type Irecv = unsafe extern "C" fn(*mut c_void, c_int, Handle, c_int, c_int, Handle, *mut Request) -> c_int;
 pub(crate) type Test = unsafe extern "C" fn(*mut Request, *mut c_int, *mut Status) -> c_int;
 pub(crate) type GetCount = unsafe extern "C" fn(*const Status, Handle, *mut c_int) -> c_int;

@@ -53,7 +53,8 @@ mod tests {
     use super::*;
 
     fn of(variables: &[(&str, &str)]) -> Option<(usize, Option<usize>, Kind)> {
-        let find = |name: &str| variables.iter().find(|(other, _)| *other == name).map(|(_, value)| (*value).to_owned());
+        let find =
+            |name: &str| variables.iter().find(|(other, _)| *other == name).map(|(_, value)| (*value).to_owned());
         Launcher::of(find).map(|launcher| (launcher.size, launcher.rank, launcher.kind))
     }
 

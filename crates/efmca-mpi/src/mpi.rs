@@ -154,9 +154,10 @@ impl Mpi {
         if self.over.load(Ordering::SeqCst) {
             return Err(self.lost(self.rank, "it has left the other ranks already"));
         }
-        c_int::try_from(other).ok().filter(|_| other < self.ranks).ok_or_else(|| {
-            self.lost(other, format!("there is no such rank, only {}", self.ranks))
-        })
+        c_int::try_from(other)
+            .ok()
+            .filter(|_| other < self.ranks)
+            .ok_or_else(|| self.lost(other, format!("there is no such rank, only {}", self.ranks)))
     }
 
     /// Waits until a message has gone or come, and says how long it was.

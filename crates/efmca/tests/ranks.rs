@@ -157,7 +157,8 @@ fn every_kind_of_rows() -> Result<()> {
     let (places, values): (Vec<u32>, Vec<f64>) = rows.into_iter().flatten().unzip();
     let sparse = SparseRows::new(zeros.ncols(), starts, places, values)?;
     assert_same_on_all("sparse rows", &clusters, &sparse)?;
-    let image = Array2::from_shape_fn((40, 30), |(y, x)| f64::from((y / 5 + x / 3) as u32 % 2) * 9.0 + ((y * x) % 3) as f64);
+    let image =
+        Array2::from_shape_fn((40, 30), |(y, x)| f64::from((y / 5 + x / 3) as u32 % 2) * 9.0 + ((y * x) % 3) as f64);
     let patches = Patches::new(image, (3, 3))?;
     assert_same_on_all("patches", &clusters.clone().batches(2), &patches)?;
     Ok(())
@@ -268,7 +269,10 @@ fn a_fault_of_one_rank_ends_all() -> Result<()> {
     let one_more = efmca::Model::from_tensors(&tensors, &model.to_metadata())?;
     let init = || if ranks::current().rank() == 2 { one_more.clone() } else { model.clone() };
     let found = on_ranks(3, || em.clone().init(Init::Model(Box::new(init()))).run(&good).map(drop).unwrap_err());
-    assert!(found.iter().all(|error| error.to_string().starts_with("rank 2: it has come to another model")), "{found:?}");
+    assert!(
+        found.iter().all(|error| error.to_string().starts_with("rank 2: it has come to another model")),
+        "{found:?}"
+    );
     Ok(())
 }
 

@@ -4,8 +4,8 @@ use super::e_step::EStep;
 use super::m_step::MStep;
 use crate::error::Result;
 use crate::model::Model;
-use crate::posterior::truncated::Effort;
 use crate::posterior::Moments;
+use crate::posterior::truncated::Effort;
 use crate::ranks::Shards;
 
 /// Rows of a part, at the least.

@@ -161,8 +161,7 @@ impl Em {
         let short = self.short_iterations.min(self.iterations);
         let steps = self.starts.saturating_mul(short);
         let ranks = ranks::current();
-        let mut interrupted =
-            |done: usize| ranks.any(observer(&Progress::of_stage("starts", done, steps)).is_break());
+        let mut interrupted = |done: usize| ranks.any(observer(&Progress::of_stage("starts", done, steps)).is_break());
         let mut asked = false;
         let mut runs: Vec<Result<Short<'a>>> = Vec::new();
         if self.posterior_settings().is_none() && ranks::current().is_alone() {

@@ -29,8 +29,8 @@
 mod code;
 mod exchange;
 mod in_process;
-mod share;
 mod shards;
+mod share;
 mod tree;
 
 use std::cell::RefCell;

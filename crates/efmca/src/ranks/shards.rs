@@ -82,9 +82,8 @@ mod tests {
     fn every_row_is_in_one_shard_and_one_batch() {
         for (n, count, batches) in [(10, 3, 2), (1000, 7, 4), (5, 9, 1), (1, 1, 3)] {
             let shards = Shards::new(n, count);
-            let rows = (0..shards.count()).flat_map(|shard| {
-                (0..batches).flat_map(move |batch| shards.batch(shard, (batch, batches)))
-            });
+            let rows = (0..shards.count())
+                .flat_map(|shard| (0..batches).flat_map(move |batch| shards.batch(shard, (batch, batches))));
             assert_eq!(rows.collect::<Vec<_>>(), (0..n).collect::<Vec<_>>());
             assert_eq!(shards.rows_of(&(0..shards.count())), 0..n);
         }

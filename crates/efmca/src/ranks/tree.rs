@@ -54,7 +54,9 @@ impl<T: Sum> Forest<T> {
     /// Adds the sum of the next shard.
     pub(crate) fn push(&mut self, shard: usize, sum: T) {
         let (mut node, mut sum) = (Node { level: 0, index: shard }, sum);
-        while let Some((mut left, first)) = self.trees.pop_if(|(left, _)| left.precedes(node)).map(|(left, sum)| (sum, left)) {
+        while let Some((mut left, first)) =
+            self.trees.pop_if(|(left, _)| left.precedes(node)).map(|(left, sum)| (sum, left))
+        {
             left.add(sum);
             (node, sum) = (first.parent(), left);
         }
@@ -181,10 +183,8 @@ mod tests {
                 })
             });
             let all: Vec<_> = all.collect();
-            let found: Vec<Vec<u64>> = all
-                .into_iter()
-                .map(|rank| rank.join().unwrap().iter().map(|sum| sum.to_bits()).collect())
-                .collect();
+            let found: Vec<Vec<u64>> =
+                all.into_iter().map(|rank| rank.join().unwrap().iter().map(|sum| sum.to_bits()).collect()).collect();
             assert!(found.iter().all(|one| *one == found[0]));
             found[0].clone()
         })

@@ -17,8 +17,8 @@ use efmca::em::Progress;
 use efmca::tasks::denoise::{Denoised, Member, PatchDenoiser};
 use efmca_io::{ModelFile, write_model_file};
 
-use crate::cluster;
 use crate::args::common::PatchSize;
+use crate::cluster;
 use crate::failure::Failure;
 use crate::progress::Watch;
 use crate::rescue::Rescue;

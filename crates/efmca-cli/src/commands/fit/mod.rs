@@ -110,9 +110,8 @@ fn learn(args: &FitArgs) -> Result<(), Failure> {
         let mut watch = Watch::new(args.work.log_format);
         let observer = &mut |progress: &Progress<'_>| watch.see(progress);
         // by rank 0 alone: the others have done their part
-        let report = alone(|| {
-            TableReport::new(&file, table.values.view(), by, args.seed.seed, learned.choice(), observer)
-        });
+        let report =
+            alone(|| TableReport::new(&file, table.values.view(), by, args.seed.seed, learned.choice(), observer));
         watch.finish();
         let report = report.map_err(|error| Origin::Table(origin).describe(&error))?;
         if let Some(path) = &args.outputs.report {

@@ -147,7 +147,8 @@ impl Keeper<'_> {
         let Some(training) = progress.training else { return flow };
         let last = flow.is_break() || training.iteration == training.iterations;
         if self.every > 0 && (last || training.iteration.is_multiple_of(self.every)) {
-            let write = |state: &Snapshot<'_>| write_checkpoint(self.path, state, &self.settings, self.data, &self.note);
+            let write =
+                |state: &Snapshot<'_>| write_checkpoint(self.path, state, &self.settings, self.data, &self.note);
             // a full disk must not cost the work that was done
             match training.state.gathered(write) {
                 Ok(Some(Ok(()))) => self.watch.event("checkpoint", &[("iteration", training.iteration.into())]),

@@ -110,12 +110,7 @@ impl Observed {
     }
 
     /// The rows of `data` that belong to this rank. All ranks must be here at a time.
-    pub(crate) fn of_share(
-        columns: &Columns,
-        data: &dyn Data,
-        share: Share,
-        precision: Precision,
-    ) -> Result<Observed> {
+    pub(crate) fn of_share(columns: &Columns, data: &dyn Data, share: Share, precision: Precision) -> Result<Observed> {
         if is_sparse(data) {
             return Ok(Observed::Sparse(Box::new(SparseObservations::new(columns, data, share)?)));
         }

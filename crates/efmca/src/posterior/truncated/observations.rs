@@ -147,7 +147,9 @@ impl<F: Float> Observations<F> {
                     means.add(columns, &t, &there, weights.as_ref().map_or(1.0, |weights| weights[row]));
                     if outside.is_none() {
                         let values = &mut values[(row - first) * l_max * d..][..l_max * d];
-                        put_in_frame(columns, &frame, &mut t, &there, |l, column, value| values[l * d + column] = value);
+                        put_in_frame(columns, &frame, &mut t, &there, |l, column, value| {
+                            values[l * d + column] = value
+                        });
                     }
                 }
                 sums.push(shard, means);
