@@ -99,3 +99,29 @@ def poisson(numbers, mean):
 
 def digest(path):
     return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+
+
+def signal_rank(job, efmca, rank, number):
+    """Sends a signal to a rank of a job; whether it was found."""
+    for place in Path("/proc").iterdir():
+        try:
+            if not place.name.isdigit() or os.readlink(place / "exe") != str(Path(efmca).resolve()):
+                continue
+            variables = dict(
+                entry.split("=", 1) for entry in (place / "environ").read_text().split("\0") if "=" in entry
+            )
+            found = variables.get("OMPI_COMM_WORLD_RANK", variables.get("PMI_RANK"))
+            if found == str(rank) and descends(int(place.name), job.pid):
+                os.kill(int(place.name), number)
+                return True
+        except OSError:
+            continue
+    return False
+
+
+def descends(process, ancestor):
+    while process > 1:
+        if process == ancestor:
+            return True
+        process = int((Path("/proc") / str(process) / "stat").read_text().rsplit(")", 1)[1].split()[1])
+    return False
