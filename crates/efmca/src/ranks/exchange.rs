@@ -32,26 +32,28 @@ impl Ranks {
     /// The value of one rank on all of them. Those that have it pass it on, so that it takes as many turns as the number of ranks
     /// can be halved.
     pub(crate) fn broadcast<T: Encode>(&self, from: usize, value: Option<T>) -> Result<T> {
+        self.timed(true, || self.pass_on(from, value))
+    }
+
+    fn pass_on<T: Encode>(&self, from: usize, value: Option<T>) -> Result<T> {
         if self.is_alone() {
             return value.ok_or_else(|| lost(from, "it has nothing to say"));
         }
-        self.timed(true, || {
-            let count = self.count();
-            // counted from the rank that begins
-            let place = (self.rank() + count - from) % count;
-            let rank = |place: usize| (place + from) % count;
-            let mut bytes = value.as_ref().map(encoded).unwrap_or_default();
-            let mut reach = 1;
-            while reach < count {
-                if place < reach && place + reach < count {
-                    self.send_bytes(rank(place + reach), &bytes)?;
-                } else if (reach..2 * reach).contains(&place) {
-                    bytes = self.receive_bytes(rank(place - reach))?;
-                }
-                reach *= 2;
+        let count = self.count();
+        // counted from the rank that begins
+        let place = (self.rank() + count - from) % count;
+        let rank = |place: usize| (place + from) % count;
+        let mut bytes = value.as_ref().map(encoded).unwrap_or_default();
+        let mut reach = 1;
+        while reach < count {
+            if place < reach && place + reach < count {
+                self.send_bytes(rank(place + reach), &bytes)?;
+            } else if (reach..2 * reach).contains(&place) {
+                bytes = self.receive_bytes(rank(place - reach))?;
             }
-            value.map_or_else(|| decoded(from, &bytes), Ok)
-        })
+            reach *= 2;
+        }
+        value.map_or_else(|| decoded(from, &bytes), Ok)
     }
 
     /// The values of all ranks in their order, on rank 0; nothing on others.
@@ -69,8 +71,10 @@ impl Ranks {
 
     /// The values of all ranks in their order.
     pub(crate) fn gather_all<T: Encode>(&self, own: T) -> Result<Vec<T>> {
-        let all = self.timed(false, || self.gather(own))?;
-        self.broadcast(0, all)
+        self.timed(false, || {
+            let all = self.gather(own)?;
+            self.pass_on(0, all)
+        })
     }
 
     /// All parts added up in the order of ranks, from the first of rank 0 to the last of the last rank, on all of them.
@@ -99,8 +103,10 @@ impl Ranks {
         if self.is_alone() {
             return Ok(yes);
         }
-        let all = self.timed(false, || self.gather(yes))?;
-        self.broadcast(0, all.map(|all| all.contains(&true)))
+        self.timed(false, || {
+            let all = self.gather(yes)?;
+            self.pass_on(0, all.map(|all| all.contains(&true)))
+        })
     }
 
     /// The numbers of all ranks in their order, each with as many as it likes.
@@ -118,13 +124,15 @@ impl Ranks {
             return found;
         }
         let own = (found.as_ref().err().map(ToString::to_string), mark);
-        let all = self.timed(false, || self.gather(own))?;
-        let verdict = all.map(|all| {
-            let failed = all.iter().enumerate().find_map(|(rank, (failed, _))| Some((rank, failed.clone()?)));
-            let other = || all.iter().position(|(_, other)| *other != mark).map(|rank| (rank, OTHER.to_owned()));
-            failed.or_else(other)
+        let verdict = self.timed(false, || {
+            let verdict = self.gather(own)?.map(|all| {
+                let failed = all.iter().enumerate().find_map(|(rank, (failed, _))| Some((rank, failed.clone()?)));
+                let other = || all.iter().position(|(_, other)| *other != mark).map(|rank| (rank, OTHER.to_owned()));
+                failed.or_else(other)
+            });
+            self.pass_on(0, verdict)
         });
-        match self.broadcast(0, verdict)? {
+        match verdict? {
             None => found,
             Some((rank, _)) if rank == self.rank() && found.is_err() => found,
             Some((rank, problem)) => Err(Error::Rank { rank, problem }),
