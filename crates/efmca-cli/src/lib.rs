@@ -7,6 +7,7 @@
 //! (`errors`).
 
 mod args;
+mod cluster;
 mod columns;
 mod commands;
 mod errors;
@@ -17,6 +18,7 @@ mod outputs;
 mod progress;
 mod rescue;
 mod show;
+mod times;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -40,9 +42,10 @@ use failure::Failure;
 /// ```
 pub fn main_with<T: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = T>) -> u8 {
     let done = Args::try_parse_from(arguments).map(|args| {
-        // every training is refused before it begins if it needs more than there is
-        let done =
-            within_memory(efmca_io::available_memory, || memory::for_the_program().and_then(|()| run(&args.command)));
+        let done = cluster::run(&args.command, || {
+            // every training is refused before it begins if it needs more than there is
+            within_memory(efmca_io::available_memory, || memory::for_the_program().and_then(|()| run(&args.command)))
+        });
         outputs::give_free();
         done.and_then(|()| Ok(show::said_all()?))
     });
@@ -50,13 +53,17 @@ pub fn main_with<T: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = 
         Ok(Ok(()) | Err(Failure::OutputClosed)) => return 0,
         Ok(Err(failure)) => failure,
         Err(usage) => {
-            // help and version are no faults; where they cannot be shown there is no one left to tell
-            let _ = usage.print();
+            // help and version are no faults; where they cannot be shown there is no one left to tell; of several ranks one says it
+            if !cluster::will_follow() {
+                let _ = usage.print();
+            }
             return u8::try_from(usage.exit_code()).unwrap_or(2);
         }
     };
     // If standard error is closed there is no one left to tell; the exit code says it all the same.
-    let _ = writeln!(std::io::stderr().lock(), "error: {failure}");
+    if !cluster::will_follow() {
+        let _ = writeln!(std::io::stderr().lock(), "error: {failure}");
+    }
     failure.exit_code()
 }
 

@@ -7,6 +7,7 @@ use efmca_io::image_file::{check_writable, file_of};
 use efmca_io::table_file::check_table_place;
 use efmca_io::{PlaceLock, check_place};
 
+use crate::cluster::follows;
 use crate::failure::Failure;
 
 /// A result that a command will write.
@@ -44,6 +45,9 @@ fn take_file(place: &Path) -> Result<(), Failure> {
 
 /// Takes a folder, which is made if it does not exist.
 pub(crate) fn take_folder(folder: &Path) -> Result<(), Failure> {
+    if follows() {
+        return Ok(());
+    }
     make(folder);
     // what stands in its way is found out where files in it are checked
     if folder.is_dir() { take(folder) } else { Ok(()) }
@@ -73,6 +77,9 @@ fn make(folder: &Path) {
 
 /// Takes a folder away at the end of the command if nothing is in it.
 pub(crate) fn leave_no_empty(folder: &Path) {
+    if follows() {
+        return;
+    }
     MADE.with_borrow_mut(|made| made.push(folder.to_path_buf()));
 }
 
@@ -93,7 +100,9 @@ pub(crate) fn check<'a>(
 ) -> Result<(), Failure> {
     let outputs: Vec<Option<Output<'a>>> = outputs.into_iter().collect();
     check_all(outputs.iter().copied(), inputs, force)?;
-    outputs.iter().flatten().try_for_each(|output| take_file(&place(output.path())))?;
+    if !follows() {
+        outputs.iter().flatten().try_for_each(|output| take_file(&place(output.path())))?;
+    }
     // once more: the run that had a place until now may have written to it
     check_all(outputs, inputs, force)
 }
@@ -105,6 +114,10 @@ pub(crate) fn check_all<'a>(
     inputs: &[&Path],
     force: bool,
 ) -> Result<(), Failure> {
+    // rank 0 writes, and finds out whether it can
+    if follows() {
+        return Ok(());
+    }
     let read: Vec<PathBuf> = inputs.iter().map(|path| place(path)).collect();
     let mut written: Vec<PathBuf> = Vec::new();
     for output in outputs.into_iter().flatten() {

@@ -2,8 +2,8 @@
 
 use std::io::{IsTerminal, Write, stderr};
 use std::ops::ControlFlow;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::time::Instant;
 
 use efmca::em::{Progress, TrainingProgress};
@@ -11,14 +11,29 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::Value;
 
 use crate::args::common::LogFormat;
+use crate::cluster;
 use crate::show::Screen;
+use crate::times::RankTimes;
 
 /// Whether somebody asked to stop the command at work.
 static STOPPED: AtomicBool = AtomicBool::new(false);
 
+/// Whether the system asked to end the program (SIGTERM), as workload managers do before the time of a job is over.
+static TERMINATED: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| {
+    let asked = Arc::new(AtomicBool::new(false));
+    // a second one ends the program at once; where signals cannot be caught, the first does
+    #[cfg(unix)]
+    {
+        use signal_hook::{consts::SIGTERM, flag};
+        let _ = flag::register_conditional_shutdown(SIGTERM, 143, Arc::clone(&asked));
+        let _ = flag::register(SIGTERM, Arc::clone(&asked));
+    }
+    asked
+});
+
 /// Whether somebody asked to stop the command at work, so that its result is none or the one so far.
 pub(crate) fn was_stopped() -> bool {
-    STOPPED.load(Ordering::SeqCst)
+    STOPPED.load(Ordering::SeqCst) || TERMINATED.load(Ordering::SeqCst)
 }
 
 /// A bar on a terminal, lines of JSON for programs, and nothing elsewhere.
@@ -30,6 +45,8 @@ pub(crate) struct Watch {
     /// Trainings that were done when one was last told about.
     told: usize,
     stop: Arc<AtomicBool>,
+    /// Where the time of ranks goes.
+    times: RankTimes,
     /// What stands before every message: the file, if there are several.
     label: String,
 }
@@ -71,8 +88,9 @@ impl Watch {
     /// For work without steps, which Ctrl-C ends at once.
     pub(crate) fn without_steps(format: LogFormat) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
-        let (json, started) = (format == LogFormat::Json, Instant::now());
-        Self { bar: None, json, started, pace: Pace::new(), told: 0, stop, label: String::new() }
+        let (json, started) = (format == LogFormat::Json && !cluster::follows(), Instant::now());
+        let times = RankTimes::new(&cluster::ranks());
+        Self { bar: None, json, started, pace: Pace::new(), told: 0, stop, times, label: String::new() }
     }
 
     /// From now on Ctrl-C ends the work after the step that is running; a second one ends the program.
@@ -80,28 +98,40 @@ impl Watch {
         let watch = Self::without_steps(format);
         let asked = Arc::clone(&watch.stop);
         STOPPED.store(false, Ordering::SeqCst);
+        LazyLock::force(&TERMINATED);
         // Where signals cannot be caught, Ctrl-C ends the program as it always does.
         let _ = ctrlc::set_handler(move || {
             STOPPED.store(true, Ordering::SeqCst);
             if asked.swap(true, Ordering::SeqCst) {
                 std::process::exit(130);
             }
-            let _ = writeln!(stderr(), "\nstopping after this step; press Ctrl-C again to stop at once");
+            if !cluster::follows() {
+                let _ = writeln!(stderr(), "\nstopping after this step; press Ctrl-C again to stop at once");
+            }
         });
-        let bar = (format == LogFormat::Text && stderr().is_terminal()).then(new_bar);
-        Self { bar, ..watch }
+        let shown = format == LogFormat::Text && !cluster::follows() && stderr().is_terminal();
+        let bar = shown.then(new_bar);
+        let watch = Self { bar, ..watch };
+        if let Some(processes) = cluster::processes() {
+            // a launcher may name a process that was killed, and not its rank
+            let words: Vec<String> = processes.iter().map(u64::to_string).collect();
+            watch.event("started", &[("processes", processes.into())]);
+            watch.tell(&format!("{} ranks, which are processes {}", words.len(), words.join(", ")));
+        }
+        watch
     }
 
     /// The same for one of several files: it has a bar of its own, and Ctrl-C ends them all.
     pub(crate) fn for_file(&self, name: &str) -> Self {
         let (bar, stop) = (self.bar.as_ref().map(|_| new_bar()), Arc::clone(&self.stop));
         let label = format!("{name}, ");
-        Self { bar, json: self.json, started: Instant::now(), pace: Pace::new(), told: 0, stop, label }
+        let times = RankTimes::new(&cluster::ranks());
+        Self { bar, json: self.json, started: Instant::now(), pace: Pace::new(), told: 0, stop, times, label }
     }
 
     /// Whether the user asked to stop.
     pub(crate) fn stopped(&self) -> bool {
-        self.stop.load(Ordering::SeqCst)
+        self.stop.load(Ordering::SeqCst) || TERMINATED.load(Ordering::SeqCst)
     }
 
     /// Shows how far the work is, and ends it if the user asked for that.
@@ -117,6 +147,15 @@ impl Watch {
             ("active", training.model.pi().sum().into()),
         ];
         self.timed_event("iteration", &fields, progress.done, progress.total);
+        match self.times.step(&cluster::ranks()) {
+            Ok(Some(times)) => {
+                let iteration = [("iteration", training.iteration.into())];
+                self.event("ranks", &[&iteration[..], &times].concat());
+            }
+            Ok(None) => {}
+            // the next thing that is asked of the other ranks fails as well, and says so
+            Err(_) => return ControlFlow::Break(()),
+        }
         self.flow()
     }
 
@@ -134,8 +173,14 @@ impl Watch {
         self.flow()
     }
 
+    /// One rank that is asked to stop is enough, and all of them must stop at the same step.
     fn flow(&self) -> ControlFlow<()> {
-        if self.stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        let stopped = cluster::ranks().any(self.stopped()).unwrap_or(true);
+        if stopped {
+            STOPPED.store(true, Ordering::SeqCst);
+            self.stop.store(true, Ordering::SeqCst);
+        }
+        if stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
     fn show(&mut self, message: &str, done: usize, total: usize) {
@@ -159,7 +204,7 @@ impl Watch {
     /// Shows something that went wrong and does not end the work.
     pub(crate) fn warn(&self, message: &str) {
         self.event("warning", &[("message", message.into())]);
-        if !self.json {
+        if !self.json && !cluster::follows() {
             let say = || {
                 let _ = writeln!(stderr().lock(), "warning: {message}");
             };
@@ -169,7 +214,7 @@ impl Watch {
 
     /// Shows people something that is no part of the result.
     pub(crate) fn tell(&self, message: &str) {
-        if !self.json {
+        if !self.json && !cluster::follows() {
             let _ = writeln!(stderr().lock(), "{message}");
         }
     }
@@ -195,6 +240,10 @@ impl Watch {
     pub(crate) fn finish(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
+        }
+        for line in self.times.summary() {
+            self.event("summary", &[("ranks", line.as_str().into())]);
+            self.tell(&line);
         }
     }
 }

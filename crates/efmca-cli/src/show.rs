@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 use efmca_view::fields_as_text;
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
 
+use crate::cluster::follows;
+
 /// Frames do not follow each other faster than this: the eye has to see something happen.
 const FRAME_TIME: Duration = Duration::from_millis(40);
 
@@ -58,6 +60,9 @@ impl Screen {
 
     /// Prints a text and the end of its line.
     pub(crate) fn say(&mut self, text: &str) -> std::io::Result<()> {
+        if follows() {
+            return Ok(());
+        }
         let said = writeln!(self.out, "{text}").and_then(|()| {
             // Without this a pipe that nobody reads is noticed only after all the work.
             self.out.flush()

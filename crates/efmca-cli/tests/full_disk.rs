@@ -4,6 +4,8 @@
 //! A limit on the size of files makes a write fail in the middle of a file, at many places. A small file system that is made for the
 //! test, where that is allowed, is full in earnest.
 #![cfg(target_os = "linux")]
+// tests that cannot mount say so
+#![allow(clippy::print_stderr)]
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -96,10 +96,11 @@ impl<F: Fn(KeptNews<'_>)> Keep for KeptFolder<F> {
         }
     }
 
+    fn is_due(&self, ended: bool) -> bool {
+        ended || self.last.get().elapsed() >= self.every
+    }
+
     fn keep(&self, name: &str, training: &KeptTraining<'_>) {
-        if !training.ended && self.last.get().elapsed() < self.every {
-            return;
-        }
         let written =
             write_checkpoint(&self.path(name), &training.state, training.settings, training.data, &Value::Null);
         if let Err(error) = written {

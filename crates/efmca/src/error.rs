@@ -105,6 +105,15 @@ pub enum Error {
         problem: String,
     },
 
+    /// A rank that cannot go on, or cannot be reached.
+    #[error("rank {rank}: {problem}")]
+    Rank {
+        /// The rank, counted from zero as launchers do.
+        rank: usize,
+        /// What is wrong with it.
+        problem: String,
+    },
+
     /// The observer ended the work before there was a result.
     #[error("stopped before {what}, so there is no result")]
     Stopped {

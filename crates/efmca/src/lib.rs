@@ -80,6 +80,7 @@
 //! | `tasks/held_out` | held-out entries, by which [`tasks::noise`] and [`tasks::select`] choose | - |
 //! | [`tasks`] | what people do with data and models | Sec. 7.2 |
 //! | [`bars`] | the bars test | Sec. 7.1 |
+//! | [`ranks`] | processes of a cluster that share the rows of a training; it is below all others | - |
 //!
 //! The symbols of the paper keep their names: `pi`, `w`, `eta`, `t`, `log_h`, `a`, `phi`, `f`, `q`. The page [`paper`] leads
 //! from every numbered equation, theorem and algorithm to the item that does it, and from the words of the field (ELBO,
@@ -88,7 +89,7 @@
 //!
 //! # What to expect
 //!
-//! - The same seed gives the same model, bit for bit, for any number of threads on the same kind of processor.
+//! - The same seed gives the same model, bit for bit, for any number of threads and ranks on the same kind of processor.
 //!   (Processors with and without fused multiply-add differ in the last digits.)
 //! - When a model is applied, a row's result does not depend on the other rows.
 //! - Missing values are left out of both sums exactly; nothing is imputed.
@@ -106,6 +107,7 @@ pub mod model;
 #[doc = include_str!("paper.md")]
 pub mod paper {}
 pub mod posterior;
+pub mod ranks;
 mod special;
 pub mod tasks;
 

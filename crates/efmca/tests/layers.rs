@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// The rooms from the ground up. A room may use itself and the rooms in the lines before its own.
 const LINE: [&[&str]; 7] = [
     &["error", "hash", "special", "cancel"],
-    &["dual"],
+    &["dual", "ranks"],
     &["family"],
     &["model"],
     &["posterior", "bars"],

@@ -9,6 +9,7 @@ use efmca::em::keeping;
 use efmca_io::{KeptFolder, KeptNews, check_place};
 
 use super::common::LogFormat;
+use crate::cluster;
 use crate::failure::Failure;
 use crate::outputs;
 use crate::progress::{Watch, was_stopped};
@@ -30,7 +31,9 @@ impl CheckpointArgs {
     pub(crate) fn around(&self, format: LogFormat, work: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
         let Some(folder) = &self.checkpoint else { return work() };
         outputs::take_folder(folder)?;
-        check_place(&folder.join("checkpoint.safetensors"), true).map_err(Failure::input)?;
+        if !cluster::follows() {
+            check_place(&folder.join("checkpoint.safetensors"), true).map_err(Failure::input)?;
+        }
         let (watch, told, shown) = (Watch::without_steps(format), Cell::new(false), folder.display().to_string());
         let tell = move |news: KeptNews<'_>| match news {
             KeptNews::Found(iterations) => {
@@ -44,6 +47,9 @@ impl CheckpointArgs {
         };
         let kept = Rc::new(KeptFolder::new(folder, Duration::from_secs(self.checkpoint_seconds), tell));
         keeping(kept.clone(), work)?;
+        if cluster::follows() {
+            return Ok(());
+        }
         if was_stopped() {
             Watch::without_steps(format).tell(&format!(
                 "its trainings are in {}: the same command with --force goes on from there",

@@ -11,6 +11,7 @@ use efmca_io::image_file::{Axes, ReadOptions};
 use efmca_io::table_file::TableOptions;
 use ndarray::{ArrayBase, DataMut, Dimension};
 
+use crate::cluster;
 use crate::failure::Failure;
 use crate::memory;
 
@@ -20,7 +21,7 @@ const MOST_THREADS: usize = 4096;
 /// How to work.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct WorkArgs {
-    /// Number of threads; all processors without it. The result is the same for any number.
+    /// Number of threads, of each rank if there are several; all processors without it. The result is the same for any number.
     #[arg(long, value_name = "N", value_parser = threads)]
     pub(crate) threads: Option<usize>,
     /// Messages along the way: text for people, or one JSON object per line on standard error for programs.
@@ -31,7 +32,7 @@ pub(crate) struct WorkArgs {
 impl WorkArgs {
     /// From now on work is done with this many threads.
     pub(crate) fn set_threads(&self) -> Result<(), Failure> {
-        let Some(threads) = self.threads else { return Ok(()) };
+        let Some(threads) = self.threads.or_else(cluster::threads) else { return Ok(()) };
         rayon::ThreadPoolBuilder::new().num_threads(threads).build_global().map_err(Failure::work)
     }
 }

@@ -11,6 +11,7 @@ use efmca_view::{Figure, Line, Points, Report, ReportTable, ViewError};
 use serde_json::json;
 
 use super::noise_type::ComparisonArgs;
+use crate::cluster;
 use crate::columns::{ColumnFamilies, steps};
 use crate::errors::refused;
 use crate::failure::Failure;
@@ -77,6 +78,9 @@ fn search(args: &SelectArgs) -> Result<(), Failure> {
     });
     watch.finish();
     let (families, choice) = found?;
+    if cluster::follows() {
+        return Ok(());
+    }
     let specs: Vec<String> = families.iter().map(|family| family.spec()).collect();
     let svg = curve(&choice).map_err(Failure::work)?;
     let mut rescue = Rescue::default();

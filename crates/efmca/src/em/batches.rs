@@ -4,8 +4,9 @@ use super::e_step::EStep;
 use super::m_step::MStep;
 use crate::error::Result;
 use crate::model::Model;
+use crate::posterior::Moments;
 use crate::posterior::truncated::Effort;
-use crate::posterior::{Moments, Sets};
+use crate::ranks::Shards;
 
 /// Rows of a part, at the least.
 const SMALLEST: usize = 256;
@@ -35,9 +36,8 @@ impl Parts {
         m_step: &MStep<'_>,
         beta: f64,
     ) -> Result<(Model, Moments, Effort)> {
-        let n = posteriors.sets().map_or(0, Sets::n);
+        let n = posteriors.shards().map_or(0, |shards: Shards| shards.n());
         let count = count.min(n / SMALLEST).max(1);
-        let rows = |part: usize| n * part / count..n * (part + 1) / count;
         // spare causes that were taken away leave moments of another size
         let fits = |part: &Moments| part.active.len() == model.h();
         let first = self.0.len() != count || !self.0.iter().all(fits);
@@ -47,7 +47,7 @@ impl Parts {
             self.0.clear();
         }
         for part in 0..count {
-            let Some(step) = posteriors.e_step_of(rows(part), &model, beta) else { break };
+            let Some(step) = posteriors.e_step_of((part, count), &model, beta) else { break };
             let (moments, work) = step?;
             effort.evaluations += work.evaluations;
             effort.replaced += work.replaced;

@@ -32,6 +32,7 @@ impl Em {
         };
         positive("starts", self.starts)?;
         positive("batches", self.batches)?;
+        positive("shards", self.shards.unwrap_or(1))?;
         positive("m_step_iterations", self.repeats)?;
         let not_negative = |name, value: f64| match value.is_finite() && value >= 0.0 {
             true => Ok(()),

@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::hash;
 use crate::model::{Data, Model};
 use crate::posterior::{Moments, Sets};
+use crate::ranks::{self, Ranks, Shards};
 
 /// All that a run needs to be resumed, as it is after an iteration; a [`Checkpoint`] is a copy of it.
 ///
@@ -23,7 +24,7 @@ pub struct Snapshot<'a> {
     pub model: &'a Model,
     /// One entry for each iteration.
     pub history: &'a [Iteration],
-    /// The sets $\mathcal K^{(n)}$, if posteriors are truncated.
+    /// The sets $\mathcal K^{(n)}$, if posteriors are truncated; those of this rank where several share the rows.
     pub sets: Option<&'a Sets>,
     /// The moments of parts of the rows, where the parameters are updated after each part ([`Em::batches`]).
     pub parts: &'a [Moments],
@@ -51,6 +52,22 @@ pub struct Checkpoint {
 }
 
 impl Snapshot<'_> {
+    /// Calls `see` with the run of all ranks: a checkpoint of it can be resumed by any number of them. Only rank 0 has all sets, and
+    /// calls it; all ranks must be here at a time.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Rank`] if another rank cannot be heard.
+    pub fn gathered<T>(&self, see: impl FnOnce(&Snapshot<'_>) -> T) -> Result<Option<T>> {
+        let ranks = ranks::current();
+        if ranks.is_alone() {
+            return Ok(Some(see(self)));
+        }
+        let sets = self.sets.map(|sets| sets.gathered(&ranks)).transpose()?.flatten();
+        let whole = Snapshot { sets: sets.as_ref(), ..*self };
+        Ok((ranks.rank() == 0).then(|| see(&whole)))
+    }
+
     /// A copy that stays.
     #[must_use]
     pub fn to_checkpoint(&self, settings: Settings, data: Fingerprint) -> Checkpoint {
@@ -80,16 +97,68 @@ pub struct Fingerprint {
 impl Fingerprint {
     /// The fingerprint of `data`. Any two values that are missing are the same.
     pub fn of(data: &dyn Data) -> Fingerprint {
-        let row = |n: usize| {
-            let mut y = vec![0.0; data.d()];
-            data.read_row(n, &mut y);
-            hash::of_values(n as u64, &y)
-        };
-        let rows: Vec<u64> = (0..data.n()).into_par_iter().map(row).collect();
+        Fingerprint::of_hashes(data, hashes(data, 0..data.n()))
+    }
+
+    /// The same on all ranks ([`ranks::over`]), which find out whether their data are the same. Of large data each rank reads its own
+    /// rows and those of the next rank. All ranks must be here at a time.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Rank`] with a rank that has other data.
+    pub fn over_ranks(data: &dyn Data) -> Result<Fingerprint> {
+        let ranks = ranks::current();
+        if ranks.is_alone() {
+            return Ok(Fingerprint::of(data));
+        }
+        ranks.agree(Ok(()), hash::of_words(data.n() as u64, [data.d() as u64]))?;
+        if data.n().saturating_mul(data.d()) > READ_BY_ALL {
+            return Fingerprint::in_a_ring(data, &ranks);
+        }
+        let found = Fingerprint::of(data);
+        let all = ranks.gather_all(found.hash)?;
+        match all.iter().position(|hash| *hash != all[0]) {
+            Some(rank) => Err(other_data(rank, 0)),
+            None => Ok(found),
+        }
+    }
+
+    /// The fingerprint of rows of which each rank reads its own and those of the next.
+    fn in_a_ring(data: &dyn Data, ranks: &Ranks) -> Result<Fingerprint> {
+        let (shards, count) = (Shards::new(data.n(), ranks.count()), ranks.count());
+        let rows = |rank: usize| shards.rows_of(&(rank.min(shards.count())..(rank + 1).min(shards.count())));
+        let own = hashes(data, rows(ranks.rank()));
+        let next = hashes(data, rows((ranks.rank() + 1) % count));
+        let marks = ranks.gather_all((hash::of_words(0, own.iter().copied()), hash::of_words(0, next)))?;
+        if let Some(rank) = (0..count).find(|rank| marks[*rank].1 != marks[(rank + 1) % count].0) {
+            return Err(other_data(rank, (rank + 1) % count));
+        }
+        Ok(Fingerprint::of_hashes(data, ranks.gather_all(own)?.concat()))
+    }
+
+    fn of_hashes(data: &dyn Data, rows: Vec<u64>) -> Fingerprint {
         let values = hash::of_words(0, rows);
         let hash = data.weights().map_or(values, |weights| hash::of_values(!values, &weights.to_vec()));
         Fingerprint { n: data.n(), d: data.d(), hash }
     }
+}
+
+/// Values that every rank reads to compare them; of more each reads a part.
+const READ_BY_ALL: usize = 1 << 24;
+
+fn other_data(rank: usize, other: usize) -> Error {
+    let problem = format!("its data are not those of rank {other}; all ranks need the same files");
+    Error::Rank { rank, problem }
+}
+
+/// A hash of each of some rows.
+fn hashes(data: &dyn Data, rows: std::ops::Range<usize>) -> Vec<u64> {
+    let row = |n: usize| {
+        let mut y = vec![0.0; data.d()];
+        data.read_row(n, &mut y);
+        hash::of_values(n as u64, &y)
+    };
+    rows.into_par_iter().map(row).collect()
 }
 
 /// The settings of a run, by the names that they have in checkpoints.
@@ -149,7 +218,7 @@ impl Em {
         keeper: Option<&Keeper>,
         observer: &mut Observer<'_>,
     ) -> Result<Fit> {
-        self.check_resumable(&checkpoint, Fingerprint::of(y))?;
+        self.check_resumable(&checkpoint, Fingerprint::over_ranks(y)?)?;
         let training = self.prepare(y)?;
         let average = training.column_means();
         if !checkpoint.model.columns().same_families(training.columns()) {
@@ -234,5 +303,32 @@ mod tests {
             assert_ne!(print.hash, Fingerprint::of(other).hash, "{other}");
         }
         assert_ne!(print.hash, Fingerprint::of(&Weighted::new(&y, array![1.0, 2.0]).unwrap()).hash);
+    }
+
+    #[test]
+    fn ranks_in_a_ring_find_other_data() {
+        let good = ndarray::Array2::from_shape_fn((10, 2), |(n, d)| (3 * n + d) as f64);
+        let mut other = good.clone();
+        other[[5, 1]] += 1.0;
+        let on_ranks = |other_rank: usize| -> Vec<Result<Fingerprint>> {
+            std::thread::scope(|scope| {
+                let start = |rank: ranks::InProcess| {
+                    let (good, other) = (&good, &other);
+                    scope.spawn(move || {
+                        ranks::over(std::sync::Arc::new(rank), || {
+                            let ranks = ranks::current();
+                            Fingerprint::in_a_ring(if ranks.rank() == other_rank { other } else { good }, &ranks)
+                        })
+                    })
+                };
+                let all: Vec<_> = ranks::InProcess::crew(3).into_iter().map(start).collect();
+                all.into_iter().map(|rank| rank.join().unwrap()).collect()
+            })
+        };
+        assert!(on_ranks(9).into_iter().all(|found| found == Ok(Fingerprint::of(&good))));
+        // row 5 belongs to rank 1, and rank 0 looks at it as well
+        for rank in [0, 1] {
+            assert!(on_ranks(rank).into_iter().all(|found| found == Err(other_data(0, 1))), "{rank}");
+        }
     }
 }

@@ -3,25 +3,24 @@
 //! $$ q^{(n)}(\vec s) = p(\vec s | \vec y^{(n)}, \Theta) \qquad\text{or}\qquad q^{(n)}(\vec s) \propto p(\vec y^{(n)}, \vec s | \Theta) \text{ on } \mathcal K^{(n)} $$
 //! (Algorithm 1 and Eqn. 41). The loop asks for moments and never for the states that they come from.
 
-use std::ops::Range;
-
 use super::checkpoint::refused;
 use super::training::Training;
 use crate::error::Result;
 use crate::model::{Columns, Model, Statistics, Tables};
-use crate::posterior::truncated::Effort;
+use crate::posterior::truncated::{Batch, Effort};
 use crate::posterior::{Exact, Moments, Sets, StateSums, States, Truncated, Truncation};
+use crate::ranks::{Ranks, Shards};
 
 /// The posteriors of a run.
 pub(super) trait EStep: Posteriors + Send {
     /// The E-step over all rows, with $q \propto p^\beta$; `keep` if [`Posteriors`] will be asked afterwards.
     fn e_step(&mut self, model: &Model, beta: f64, keep: bool) -> Result<(Moments, Effort)>;
 
-    /// The E-step over some of the rows, for incremental EM; `None` if posteriors are always made for all of them.
-    fn e_step_of(&mut self, rows: Range<usize>, model: &Model, beta: f64) -> Option<Result<(Moments, Effort)>>;
+    /// The E-step over one of several batches of rows, for incremental EM; `None` if posteriors are always made for all of them.
+    fn e_step_of(&mut self, batch: Batch, model: &Model, beta: f64) -> Option<Result<(Moments, Effort)>>;
 
-    /// How well each row was explained in the last E-step.
-    fn row_bounds(&self) -> Result<Vec<f64>>;
+    /// How well each row was explained in the last E-step, and the first row that is here: all rows, or those of this rank.
+    fn row_bounds(&self) -> Result<(usize, Vec<f64>)>;
 
     /// Frees what only [`Posteriors`] and [`EStep::row_bounds`] look at.
     fn forget(&mut self);
@@ -29,10 +28,13 @@ pub(super) trait EStep: Posteriors + Send {
     /// The model without the `count` causes that the bound misses least; `all_at_once` if training is over.
     fn without_least_missed(&mut self, model: &Model, count: usize, all_at_once: bool) -> Result<Model>;
 
-    /// The sets $\mathcal K^{(n)}$, if posteriors are truncated.
+    /// The rows and how they are cut, if posteriors are truncated.
+    fn shards(&self) -> Option<Shards>;
+
+    /// The sets $\mathcal K^{(n)}$ of the rows of this rank, if posteriors are truncated.
     fn sets(&self) -> Option<&Sets>;
 
-    /// Continues from the sets of another run after this many E-steps.
+    /// Continues from the sets of all rows that another run had after this many E-steps.
     fn continue_from(&mut self, sets: Sets, e_steps: u64) -> Result<()>;
 
     /// E-steps that were done with these sets, which random numbers depend on.
@@ -57,7 +59,7 @@ pub(super) trait Posteriors {
 /// The posteriors that `training` is made for, to start from `model` or from the sets of an earlier run.
 pub(super) fn posteriors_of<'a>(training: &'a Training, model: &Model, seed: u64) -> Box<dyn EStep + 'a> {
     match training {
-        Training::Exact(statistics) => Box::new(ExactStep::new(statistics)),
+        Training::Exact(statistics, ranks) => Box::new(ExactStep::new(statistics, ranks)),
         Training::Truncated { observed, truncation, substitutes, .. } => {
             Box::new(TruncatedStep::new(Truncated::new(observed, truncation, model.h(), seed), substitutes))
         }
@@ -69,17 +71,18 @@ pub(super) struct ExactStep<'a> {
     statistics: &'a Statistics,
     /// The statistics that are summed: the same, unless one family's posteriors start another.
     summed: &'a Statistics,
+    ranks: &'a Ranks,
     last: Option<(Exact, StateSums)>,
 }
 
 impl<'a> ExactStep<'a> {
-    fn new(statistics: &'a Statistics) -> ExactStep<'a> {
-        ExactStep { statistics, summed: statistics, last: None }
+    fn new(statistics: &'a Statistics, ranks: &'a Ranks) -> ExactStep<'a> {
+        ExactStep { statistics, summed: statistics, ranks, last: None }
     }
 
     /// Posteriors of `scored`, summed with other statistics of the same rows.
-    pub(super) fn for_other(scored: &'a Statistics, summed: &'a Statistics) -> ExactStep<'a> {
-        ExactStep { statistics: scored, summed, last: None }
+    pub(super) fn for_other(scored: &'a Statistics, summed: &'a Statistics, ranks: &'a Ranks) -> ExactStep<'a> {
+        ExactStep { statistics: scored, summed, ranks, last: None }
     }
 
     fn columns(&self) -> &Columns {
@@ -90,18 +93,19 @@ impl<'a> ExactStep<'a> {
 impl EStep for ExactStep<'_> {
     fn e_step(&mut self, model: &Model, beta: f64, _keep: bool) -> Result<(Moments, Effort)> {
         let exact = Exact::new(model)?;
-        let sums = exact.e_step(self.statistics, self.summed, beta)?;
+        let sums = exact.e_step_over(self.ranks, self.statistics, self.summed, beta)?;
         let moments = exact.states().distribute(self.columns(), &sums);
         self.last = Some((exact, sums));
         Ok((moments, Effort::default()))
     }
 
-    fn e_step_of(&mut self, _: Range<usize>, _: &Model, _: f64) -> Option<Result<(Moments, Effort)>> {
+    fn e_step_of(&mut self, _: Batch, _: &Model, _: f64) -> Option<Result<(Moments, Effort)>> {
         None
     }
 
-    fn row_bounds(&self) -> Result<Vec<f64>> {
-        self.last.as_ref().map_or(Ok(Vec::new()), |(exact, _)| Ok(exact.log_likelihoods(self.statistics)?.to_vec()))
+    fn row_bounds(&self) -> Result<(usize, Vec<f64>)> {
+        let of = |(exact, _): &(Exact, StateSums)| Ok(exact.log_likelihoods(self.statistics)?.to_vec());
+        Ok((0, self.last.as_ref().map_or(Ok(Vec::new()), of)?))
     }
 
     fn forget(&mut self) {
@@ -114,7 +118,8 @@ impl EStep for ExactStep<'_> {
             let mut best: Option<(f64, Model)> = None;
             for cause in 0..left.h() {
                 let without = left.with_causes(&others(left.h(), &[cause]));
-                let bound = Exact::new(&without)?.e_step(self.statistics, self.statistics, 1.0)?.bound;
+                let exact = Exact::new(&without)?;
+                let bound = exact.e_step_over(self.ranks, self.statistics, self.statistics, 1.0)?.bound;
                 if best.as_ref().is_none_or(|(highest, _)| bound > *highest) {
                     best = Some((bound, without));
                 }
@@ -122,6 +127,10 @@ impl EStep for ExactStep<'_> {
             left = best.map_or(left, |(_, without)| without);
         }
         Ok(left)
+    }
+
+    fn shards(&self) -> Option<Shards> {
+        None
     }
 
     fn sets(&self) -> Option<&Sets> {
@@ -188,12 +197,12 @@ impl EStep for TruncatedStep<'_> {
         Ok((moments, effort))
     }
 
-    fn e_step_of(&mut self, rows: Range<usize>, model: &Model, beta: f64) -> Option<Result<(Moments, Effort)>> {
-        Some(self.truncated.e_step_of(rows, model, beta))
+    fn e_step_of(&mut self, batch: Batch, model: &Model, beta: f64) -> Option<Result<(Moments, Effort)>> {
+        Some(self.truncated.e_step_of(batch, model, beta))
     }
 
-    fn row_bounds(&self) -> Result<Vec<f64>> {
-        Ok(self.truncated.bounds().to_vec())
+    fn row_bounds(&self) -> Result<(usize, Vec<f64>)> {
+        Ok((self.truncated.share().first(), self.truncated.bounds().to_vec()))
     }
 
     fn forget(&mut self) {
@@ -215,15 +224,20 @@ impl EStep for TruncatedStep<'_> {
         Ok(model)
     }
 
+    fn shards(&self) -> Option<Shards> {
+        Some(self.truncated.share().shards)
+    }
+
     fn sets(&self) -> Option<&Sets> {
         Some(self.truncated.sets())
     }
 
     fn continue_from(&mut self, sets: Sets, e_steps: u64) -> Result<()> {
-        let own = self.truncated.sets();
-        if (sets.n(), sets.h(), sets.s()) != (own.n(), own.h(), own.s()) {
+        let (own, share) = (self.truncated.sets(), self.truncated.share());
+        if (sets.n(), sets.h(), sets.s()) != (share.n(), own.h(), own.s()) {
             return Err(refused("its sets of states have another size than its settings say"));
         }
+        let sets = if share.ranks.is_alone() { sets } else { sets.of_rows(share.rows()) };
         self.truncated = self.truncated.clone().with_sets(sets).after(e_steps);
         Ok(())
     }

@@ -6,8 +6,10 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 
 use super::{Checkpoint, Em, Fingerprint, Observer, Progress, Settings, Snapshot};
+use crate::error::Result;
 use crate::hash;
 use crate::model::Data;
+use crate::ranks;
 
 /// A place for trainings, such as a folder of checkpoints.
 ///
@@ -18,8 +20,14 @@ pub trait Keep {
     /// The training of this name as it was last kept; nothing if it was not, or cannot be read.
     fn left(&self, name: &str) -> Option<Checkpoint>;
 
-    /// Called after each iteration, and once more at the end of a training. It is up to the place how often it keeps one that has
-    /// not ended.
+    /// Whether a training is to be kept now: it is asked after each iteration, and once more at the end, and then [`Keep::keep`] is
+    /// called. Where several ranks share the rows, the place of rank 0 is asked.
+    fn is_due(&self, ended: bool) -> bool {
+        let _ = ended;
+        true
+    }
+
+    /// Keeps a training; on rank 0 only.
     fn keep(&self, name: &str, training: &KeptTraining<'_>);
 }
 
@@ -93,30 +101,48 @@ pub(super) struct Keeper {
 
 impl Keeper {
     /// The place of a training on this thread, if there is one.
-    pub(super) fn of(em: &Em, y: &dyn Data) -> Option<Keeper> {
-        let place = PLACE.with_borrow(Option::clone)?;
-        let (settings, data) = (em.settings(), Fingerprint::of(y));
+    pub(super) fn of(em: &Em, y: &dyn Data) -> Result<Option<Keeper>> {
+        let Some(place) = PLACE.with_borrow(Option::clone) else { return Ok(None) };
+        let (settings, data) = (em.settings(), Fingerprint::over_ranks(y)?);
         // another version may train in another way
         let text = format!("{} {}", env!("CARGO_PKG_VERSION"), serde_json::Value::Object(settings.clone()));
         let words = text.bytes().map(u64::from).chain([data.n as u64, data.d as u64, data.hash]);
         let name = format!("{:016x}", hash::of_words(0, words));
-        Some(Keeper { place, name, settings, data })
+        Ok(Some(Keeper { place, name, settings, data }))
     }
 
-    /// The training as it was left.
-    pub(super) fn left(&self) -> Option<Checkpoint> {
-        self.place.left(&self.name)
+    /// The training as it was left. All ranks read it, and none goes on from where another does not.
+    pub(super) fn left(&self) -> Result<Option<Checkpoint>> {
+        let (left, ranks) = (self.place.left(&self.name), ranks::current());
+        let found = left.as_ref().map_or(u64::MAX, |left| left.history.len() as u64);
+        let all = ranks.gather_all(found)?;
+        Ok(left.filter(|_| all.iter().all(|other| *other == found)))
     }
 
     /// Keeps the training.
-    pub(super) fn keep(&self, state: Snapshot<'_>, ended: bool) {
-        self.place.keep(&self.name, &KeptTraining { state, settings: &self.settings, data: self.data, ended });
+    pub(super) fn keep(&self, state: Snapshot<'_>, ended: bool) -> Result<()> {
+        let ranks = ranks::current();
+        if ranks.broadcast(0, (ranks.rank() == 0).then(|| self.place.is_due(ended)))? {
+            state.gathered(|state| {
+                let (settings, data) = (&self.settings, self.data);
+                self.place.keep(&self.name, &KeptTraining { state: *state, settings, data, ended });
+            })?;
+        }
+        Ok(())
     }
 
     /// Keeps the training after an iteration, and tells the observer about it.
-    pub(super) fn see(&self, progress: &Progress<'_>, observer: &mut Observer<'_>) -> ControlFlow<()> {
+    pub(super) fn see(
+        &self,
+        progress: &Progress<'_>,
+        failed: &mut Result<()>,
+        observer: &mut Observer<'_>,
+    ) -> ControlFlow<()> {
         if let Some(training) = progress.training {
-            self.keep(training.state, false);
+            *failed = self.keep(training.state, false);
+            if failed.is_err() {
+                return ControlFlow::Break(());
+            }
         }
         observer(progress)
     }

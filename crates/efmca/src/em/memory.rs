@@ -6,12 +6,16 @@ use super::Em;
 use crate::error::{Error, Result};
 use crate::model::{Data, Inference, Model, is_sparse};
 use crate::posterior::truncated::Precision;
+use crate::ranks;
 
 /// Bits of a word of a state.
 const WORD: usize = 64;
 
+/// How many bytes there are, if that is known.
+type Available = fn() -> Option<u64>;
+
 thread_local! {
-    static AVAILABLE: Cell<Option<fn() -> Option<u64>>> = const { Cell::new(None) };
+    static AVAILABLE: Cell<Option<Available>> = const { Cell::new(None) };
 }
 
 /// Does `work`, and refuses every training and every explanation of rows on this thread that needs more memory than `available`
@@ -31,7 +35,7 @@ thread_local! {
 /// ```
 pub fn within_memory<T>(available: fn() -> Option<u64>, work: impl FnOnce() -> T) -> T {
     /// Puts back what was there, also where the work panics.
-    struct Before(Option<fn() -> Option<u64>>);
+    struct Before(Option<Available>);
     impl Drop for Before {
         fn drop(&mut self) {
             AVAILABLE.set(self.0);
@@ -84,7 +88,8 @@ impl Em {
     ///
     /// A family that does not exist.
     pub fn memory(&self, y: &dyn Data) -> Result<u64> {
-        let (n, d) = (y.n() as u64, y.d() as u64);
+        // each rank has its part of the rows
+        let (n, d) = ((y.n() as u64).div_ceil(ranks::current().count() as u64), y.d() as u64);
         let mut l = 1;
         for family in &self.families {
             l = l.max(family.resolve()?.l() as u64);

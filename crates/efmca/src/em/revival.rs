@@ -29,7 +29,7 @@ impl Run<'_> {
         if dead.is_empty() || !self.may_revive(iteration) {
             return Ok(0);
         }
-        let starts = self.worst_rows(&self.posteriors.row_bounds()?, dead.len());
+        let starts = self.worst_rows(dead.len())?;
         let revived = starts.len();
         for (h, (t, present)) in dead.into_iter().zip(starts) {
             let start = mixed_row(self.training.columns(), self.average, &t, &present, 0.5);
@@ -48,22 +48,40 @@ impl Run<'_> {
     }
 
     /// The statistics of the `count` rows that are explained worst, without rows that are equal to one of them.
-    fn worst_rows(&self, fits: &[f64], count: usize) -> Vec<(Vec<f64>, Vec<bool>)> {
-        let mut rows = self.training.weighty_rows();
-        rows.sort_by(|a, b| fits[*a].total_cmp(&fits[*b]));
-        let mut worst: Vec<(Vec<f64>, Vec<bool>)> = Vec::new();
-        for row in rows {
-            if worst.len() == count {
-                break;
-            }
-            let row = self.training.row(row);
-            if !worst.contains(&row) {
-                worst.push(row);
-            }
+    fn worst_rows(&self, count: usize) -> Result<Vec<(Vec<f64>, Vec<bool>)>> {
+        let ranks = self.training.ranks();
+        let (first, fits) = ranks.agree(self.posteriors.row_bounds(), count as u64)?;
+        let rows = self.training.own_rows().into_iter();
+        let mut order: Vec<(f64, usize)> = rows.map(|n| (fits[n - first], n)).collect();
+        order.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let own = different(order.into_iter().map(|(fit, n)| (fit, self.training.row(n, None))), count);
+        // exact posteriors are of all rows on all ranks
+        if ranks.is_alone() || self.posteriors.shards().is_none() {
+            return Ok(own.into_iter().map(|(_, row)| row).collect());
         }
-        worst
+        // what is among the worst of all rows is among the worst of its rank, and ranks have their rows in order
+        let mut all = ranks.gather_all(own)?.concat();
+        all.sort_by(|a, b| a.0.total_cmp(&b.0));
+        Ok(different(all.into_iter(), count).into_iter().map(|(_, row)| row).collect())
     }
 }
+
+/// The first `count` rows that differ from those before them.
+fn different(rows: impl Iterator<Item = (f64, StatisticsOfRow)>, count: usize) -> Vec<(f64, StatisticsOfRow)> {
+    let mut found: Vec<(f64, StatisticsOfRow)> = Vec::new();
+    for (fit, row) in rows {
+        if found.len() == count {
+            break;
+        }
+        if !found.iter().any(|(_, other)| *other == row) {
+            found.push((fit, row));
+        }
+    }
+    found
+}
+
+/// The statistics of a row, and which columns are present.
+type StatisticsOfRow = (Vec<f64>, Vec<bool>);
 
 /// Causes that own less than half a row. A row of weight two is two rows, and where rows weigh less than one on average their
 /// weights have some other unit, so that half of an average row counts.

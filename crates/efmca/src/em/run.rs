@@ -179,7 +179,8 @@ impl<'a> Run<'a> {
                 state: self.snapshot(),
             };
             let progress = Progress { stage: "training", done: iteration, total: iterations, training: Some(training) };
-            if observer(&progress).is_break() {
+            // one rank that was asked to stop is enough
+            if self.training.ranks().any(observer(&progress).is_break())? {
                 return Ok(StopReason::Interrupted);
             }
         }

@@ -6,6 +6,7 @@ use super::{Hold, Init, Schedule, Structure};
 use crate::family::FamilySpec;
 use crate::model::{Background, Resolution, Superposition, Views};
 use crate::posterior::{LARGEST_EXACT_H, Truncation};
+use crate::ranks::Shards;
 
 /// $S$ where nothing was said: the paper's.
 const DEFAULT_STATES: usize = 60;
@@ -79,6 +80,9 @@ pub struct Em {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) views: Option<Views>,
     // checkpoints without it stay as they are
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) shards: Option<usize>,
+    // checkpoints without it stay as they are
     #[serde(rename = "further iterations", skip_serializing_if = "is_zero")]
     pub(super) further: usize,
 }
@@ -119,6 +123,7 @@ impl Em {
             resolutions: Vec::new(),
             structure: None,
             views: None,
+            shards: None,
             further: 0,
         }
     }
@@ -360,6 +365,20 @@ impl Em {
     pub fn batches(mut self, batches: usize) -> Em {
         self.batches = batches;
         self
+    }
+
+    /// The number of shards into which rows are cut for truncated posteriors (default: one for every 8,192 rows of a batch, 16 at the
+    /// most). So many ranks can share the work, see [`ranks`](crate::ranks). The result depends on it, and never on who does the
+    /// work: rows have neighbours, and best states in common, only within a shard.
+    #[must_use]
+    pub fn shards(mut self, shards: impl Into<Option<usize>>) -> Em {
+        self.shards = shards.into();
+        self
+    }
+
+    /// How `n` rows are cut.
+    pub(super) fn shards_of(&self, n: usize) -> Shards {
+        self.shards.map_or_else(|| Shards::usual(n, self.batches), |count| Shards::new(n, count))
     }
 
     /// The settings of truncated posteriors, or `None` if posteriors are exact.

@@ -19,6 +19,7 @@ use crate::error::{Error, Result};
 use crate::family::Gaussian;
 use crate::model::{Background, Columns, Data, Model, Tables};
 use crate::posterior::{Moments, Sets, Truncated};
+use crate::ranks;
 
 /// E-steps that fill sets of states for a model that comes without.
 const FIRST_STEPS: usize = 5;
@@ -83,8 +84,8 @@ impl Em {
     ///
     /// As [`Em::run`].
     pub fn run_observed(&self, y: &dyn Data, observer: &mut Observer<'_>) -> Result<Fit> {
-        let Some(keeper) = Keeper::of(self, y) else { return self.run_from_start(y, None, observer) };
-        if let Some(left) = keeper.left() {
+        let Some(keeper) = Keeper::of(self, y)? else { return self.run_from_start(y, None, observer) };
+        if let Some(left) = keeper.left()? {
             match self.resume_kept(y, left, Some(&keeper), observer) {
                 // its name is a hash, which two trainings can share
                 Err(Error::Resume { .. }) => {}
@@ -131,16 +132,21 @@ impl Em {
         let stop = match keeper {
             None => run.advance(iterations, observer)?,
             Some(keeper) => {
-                let stop = run.advance(iterations, &mut |progress| keeper.see(progress, observer))?;
+                let mut kept = Ok(());
+                let stop = run.advance(iterations, &mut |progress| keeper.see(progress, &mut kept, observer))?;
+                kept?;
                 // before what is done at the end: a run that is resumed from here does that as well
-                keeper.keep(run.snapshot(), true);
+                keeper.keep(run.snapshot(), true)?;
                 stop
             }
         };
         run.remove(run.spare())?;
         let bound = run.bound()?;
         let Run { mut model, history, posteriors, .. } = run;
-        let sets = posteriors.into_sets();
+        let mut sets = posteriors.into_sets();
+        if let Some(own) = sets.as_mut().filter(|_| !training.ranks().is_alone()) {
+            *own = own.of_all(training.ranks())?;
+        }
         model.states = sets.as_ref().map(Sets::s);
         Ok(Fit { model, bound, history, stop, weight: training.total_weight(), sets })
     }
@@ -154,14 +160,15 @@ impl Em {
     ) -> Result<(Run<'a>, bool)> {
         let short = self.short_iterations.min(self.iterations);
         let steps = self.starts.saturating_mul(short);
-        let mut interrupted = |done: usize| observer(&Progress::of_stage("starts", done, steps)).is_break();
+        let ranks = ranks::current();
+        let mut interrupted = |done: usize| ranks.any(observer(&Progress::of_stage("starts", done, steps)).is_break());
         let mut asked = false;
         let mut runs: Vec<Result<Short<'a>>> = Vec::new();
-        if self.posterior_settings().is_none() {
+        if self.posterior_settings().is_none() && ranks::current().is_alone() {
             runs = (0..self.starts).into_par_iter().map(|start| Ok(Short::new(start, begin(start)?))).collect();
             for iterations in 1..=short {
                 runs.par_iter_mut().for_each(|run| advance(run, iterations));
-                asked = interrupted(iterations * self.starts);
+                asked = interrupted(iterations * self.starts)?;
                 if asked {
                     break;
                 }
@@ -170,12 +177,13 @@ impl Em {
                 runs.par_iter_mut().for_each(measure);
             }
         } else {
-            // truncated posteriors keep sets for all rows: then one start at a time, with all threads
+            // truncated posteriors keep sets for all rows: then one start at a time, with all threads; ranks must all work on
+            // the same
             for start in 0..self.starts {
                 let mut run = begin(start).map(|run| Short::new(start, run));
                 for iterations in 1..=short {
                     advance(&mut run, iterations);
-                    asked = interrupted(start * short + iterations);
+                    asked = interrupted(start * short + iterations)?;
                     if asked {
                         break;
                     }
@@ -230,7 +238,7 @@ impl Em {
         let w = match &self.init {
             Init::Clusters { spread } => {
                 let clusters = Clusters::new(y, &training.weighty_rows(), self.first_h(), &mut rng);
-                let row = |n: usize| training.row(n);
+                let row = |n: usize| training.row(n, Some(y));
                 let mut w = clusters.statistics(self.first_h(), &statistics.columns, average, row);
                 for mut w in w.outer_iter_mut() {
                     let start = of_group(&statistics.columns, w.view(), average, *spread);
@@ -353,7 +361,7 @@ impl Em {
                 (Box::new(step), moments)
             }
             _ => {
-                let mut step = ExactStep::for_other(other.sample(), training.sample());
+                let mut step = ExactStep::for_other(other.sample(), training.sample(), training.ranks());
                 let (moments, _) = step.e_step(&trained, 1.0, true)?;
                 (Box::new(step), moments)
             }

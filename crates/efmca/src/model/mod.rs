@@ -86,6 +86,12 @@ pub struct Model {
 }
 
 impl Model {
+    /// A number that two models share only if all their parameters have the same bits.
+    pub(crate) fn mark(&self) -> u64 {
+        let parameters = self.pi.iter().chain(&self.w).chain(&self.background_w);
+        crate::hash::of_words(self.h() as u64, parameters.map(|value| value.to_bits()))
+    }
+
     /// A model with one family in all columns.
     ///
     /// `pi` has length $H$; `w` holds the $L$ dictionaries, each $H \times D$.

@@ -13,6 +13,7 @@ use super::{LANES, States};
 use crate::cancel;
 use crate::error::{Error, Result};
 use crate::model::{LARGEST_EXACT_H, Model, Statistics, Tables};
+use crate::ranks::{Decoder, Encode, Ranks};
 
 /// Rows of a chunk, at the least.
 const SMALLEST_CHUNK: usize = 512;
@@ -71,6 +72,21 @@ impl StateSums {
         self.weight += other.weight;
         self.bound += other.bound;
         self
+    }
+}
+
+impl Encode for StateSums {
+    fn encode(&self, out: &mut Vec<u8>) {
+        self.sums.encode(out);
+        (self.width, self.k, self.masked).encode(out);
+        (self.weight, self.bound).encode(out);
+    }
+
+    fn decode(from: &mut Decoder<'_>) -> Option<StateSums> {
+        let sums = Encode::decode(from)?;
+        let (width, k, masked) = Encode::decode(from)?;
+        let (weight, bound) = Encode::decode(from)?;
+        Some(StateSums { sums, width, k, masked, weight, bound })
     }
 }
 
@@ -153,6 +169,17 @@ impl Exact {
     /// The E-step: posteriors $q \propto p(\vec s, \vec y)^\beta$ under `scored`, and their sums with the statistics
     /// `summed` (the same, unless one family's posteriors start another).
     pub fn e_step(&self, scored: &Statistics, summed: &Statistics, beta: f64) -> Result<StateSums> {
+        self.e_step_over(&Ranks::default(), scored, summed, beta)
+    }
+
+    /// The same, of which each rank does its part. All of them have all rows: there are few enough where posteriors are exact.
+    pub(crate) fn e_step_over(
+        &self,
+        ranks: &Ranks,
+        scored: &Statistics,
+        summed: &Statistics,
+        beta: f64,
+    ) -> Result<StateSums> {
         self.check(scored)?;
         if summed.n() != scored.n() {
             return Err(Error::shape("rows of the statistics to be summed", scored.n(), summed.n()));
@@ -162,7 +189,8 @@ impl Exact {
         let chunks = (MOST_ENTRIES / entries).clamp(1, MOST_CHUNKS).min(n.div_ceil(SMALLEST_CHUNK));
         let chunk = n.div_ceil(chunks).next_multiple_of(LANES);
         let differences = self.differences(scored.present.is_some(), Some(&scored.largest));
-        let parts: Vec<Result<StateSums>> = (0..n.div_ceil(chunk))
+        let own = ranks.own(n.div_ceil(chunk));
+        let parts: Vec<Result<StateSums>> = own
             .into_par_iter()
             .map_init(
                 || self.block(),
@@ -172,7 +200,11 @@ impl Exact {
                 },
             )
             .collect();
-        parts.into_iter().reduce(|a, b| Ok(a?.add(&b?))).unwrap_or(Err(Error::EmptyData { rows: n, columns: 0 }))
+        let parts = parts.into_iter().collect::<Result<Vec<StateSums>>>();
+        let mark = if ranks.is_alone() { 0 } else { self.model.mark() };
+        // one chunk after the other: sums of small problems keep the bits that they always had
+        let all = ranks.in_turn(ranks.agree(parts, mark)?, |sum: StateSums, part| sum.add(&part))?;
+        all.ok_or(Error::EmptyData { rows: n, columns: 0 })
     }
 
     fn e_step_chunk(

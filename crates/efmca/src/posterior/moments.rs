@@ -3,6 +3,7 @@
 use ndarray::{Array1, Array2};
 
 use crate::model::{Columns, Tables};
+use crate::ranks::{Decoder, Encode};
 
 /// Everything the M-step needs of the data. Moments add: over threads, over machines, over files.
 ///
@@ -50,5 +51,29 @@ impl Moments {
             inner - tables.a[[h, d]] * self.assigned[[h, d]]
         };
         (0..columns.d()).map(|d| (0..self.assigned.nrows()).map(|h| of_cause(h, d)).sum()).collect()
+    }
+}
+
+impl Encode for Moments {
+    fn encode(&self, out: &mut Vec<u8>) {
+        for matrix in [&self.assigned, &self.sums] {
+            matrix.dim().encode(out);
+            matrix.iter().for_each(|value| value.encode(out));
+        }
+        self.active.to_vec().encode(out);
+        (self.weight, self.bound).encode(out);
+    }
+
+    fn decode(from: &mut Decoder<'_>) -> Option<Moments> {
+        let mut matrix = || {
+            let (rows, columns) = <(usize, usize)>::decode(from)?;
+            let count = rows.checked_mul(columns).filter(|count| *count <= from.0.len())?;
+            let values = (0..count).map(|_| f64::decode(from)).collect::<Option<Vec<f64>>>()?;
+            Array2::from_shape_vec((rows, columns), values).ok()
+        };
+        let (assigned, sums) = (matrix()?, matrix()?);
+        let active = Array1::from(Vec::decode(from)?);
+        let (weight, bound) = Encode::decode(from)?;
+        Some(Moments { assigned, sums, active, weight, bound })
     }
 }

@@ -28,6 +28,13 @@ pub(crate) struct DenoiseArgs {
     pub(super) learning: LearningArgs,
 }
 
+impl DenoiseArgs {
+    /// Whether there is one image, whose work ranks can share.
+    pub(crate) fn is_one(&self) -> bool {
+        self.places.is_one()
+    }
+}
+
 /// The options of `efmca inpaint`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct InpaintArgs {

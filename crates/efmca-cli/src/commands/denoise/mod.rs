@@ -18,6 +18,7 @@ use efmca::tasks::denoise::{Denoised, Member, PatchDenoiser};
 use efmca_io::{ModelFile, write_model_file};
 
 use crate::args::common::PatchSize;
+use crate::cluster;
 use crate::failure::Failure;
 use crate::progress::Watch;
 use crate::rescue::Rescue;
@@ -129,7 +130,7 @@ fn learn_and_clean(
     let denoised = denoiser.run_observed(noisy.values.view(), &mut observer);
     watch.finish();
     let denoised = denoised.map_err(|error| noisy.origin().describe(&error))?;
-    if after == After::Nothing {
+    if after == After::Nothing || cluster::follows() {
         return Ok(denoised);
     }
     let first = denoised.members.first();

@@ -63,6 +63,11 @@ impl PlaceArgs {
         self.learn_from.as_deref()
     }
 
+    /// Whether one file was named for the result.
+    pub(super) fn is_one(&self) -> bool {
+        self.output.is_some()
+    }
+
     /// Finds the images, and refuses what makes no sense.
     pub(super) fn resolve(&self) -> Result<Places<'_>, Failure> {
         let refuse = |problem: String| Err(Failure::input(problem));

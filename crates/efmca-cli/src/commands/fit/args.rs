@@ -50,6 +50,10 @@ pub(crate) struct FitArgs {
     /// that.
     #[arg(long, value_name = "S")]
     states: Option<usize>,
+    /// Number of shards into which rows are cut where posteriors are truncated, which so many ranks can share; without it one for
+    /// every 8192 rows of a batch, 16 at the most. The result depends on it, and never on the number of ranks or threads.
+    #[arg(long, value_name = "N")]
+    shards: Option<usize>,
     /// What is known of the causes: a CSV file with a line for each cause (its name first) and a column for each column of
     /// the table, with + where the cause raises it, 0 where it has nothing to do with it, and nothing where that is not
     /// known. `-` is for --superposition max-magnitude.
@@ -85,7 +89,7 @@ impl FitArgs {
     /// The settings of the library, checked.
     pub(super) fn learner(&self) -> Result<TableLearner, Failure> {
         let learner = TableLearner::new().causes(self.causes).iterations(self.iterations);
-        let learner = learner.starts(self.starts).states(self.states).seed(self.seed.seed);
+        let learner = learner.starts(self.starts).states(self.states).shards(self.shards).seed(self.seed.seed);
         let learner = learner.superposition(self.superposition);
         learner.check().map_err(|error| refused(&error))?;
         Ok(learner)

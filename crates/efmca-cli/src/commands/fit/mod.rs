@@ -6,14 +6,17 @@ mod known;
 
 use std::path::Path;
 
+use efmca::Fingerprint;
 use efmca::em::{Progress, StopReason};
 use efmca::model::Resolution;
+use efmca::ranks::alone;
 use efmca::tasks::select::CauseChoice;
 use efmca::tasks::table::{CauseOrigin, FamilyOrigin, LearnedTable};
 use efmca_io::table_file::{KeptRows, Table, TableOptions, read_table};
 use efmca_io::{ModelFile, write_model_file};
 use efmca_view::Report;
 
+use crate::cluster;
 use crate::columns::{ColumnFamilies, steps};
 use crate::commands::report::{Groups, TableReport};
 use crate::commands::views;
@@ -62,6 +65,8 @@ fn learn(args: &FitArgs) -> Result<(), Failure> {
     let (learner, known) = known::with_known(args, learner, &table)?;
     let labels = table.labels();
     let origin = TableOrigin { path: &args.input, names: &table.names, labels: &labels, step: 1, learning: true };
+    // all ranks read the table
+    Fingerprint::over_ranks(table.data()).map_err(Failure::input)?;
     let mut watch = Watch::new(args.work.log_format);
     let observer = &mut |progress: &Progress<'_>| watch.see(progress);
     let learned = match &table.rows {
@@ -70,6 +75,9 @@ fn learn(args: &FitArgs) -> Result<(), Failure> {
     };
     watch.finish();
     let learned = learned.map_err(|error| Origin::Table(origin).describe(&error))?;
+    if cluster::follows() {
+        return Ok(());
+    }
     let origins = (0..learned.families.len()).map(|d| family_origin(&given, &learned, d)).collect();
     let file =
         ModelFile { names: table.names.clone(), labels: labels.clone(), ..ModelFile::from(learned.fit.model.clone()) };
@@ -101,7 +109,9 @@ fn learn(args: &FitArgs) -> Result<(), Failure> {
     if args.outputs.report.is_some() || args.numbers.wanted() {
         let mut watch = Watch::new(args.work.log_format);
         let observer = &mut |progress: &Progress<'_>| watch.see(progress);
-        let report = TableReport::new(&file, table.values.view(), by, args.seed.seed, learned.choice(), observer);
+        // by rank 0 alone: the others have done their part
+        let report =
+            alone(|| TableReport::new(&file, table.values.view(), by, args.seed.seed, learned.choice(), observer));
         watch.finish();
         let report = report.map_err(|error| Origin::Table(origin).describe(&error))?;
         let mut rescue = Rescue::default();

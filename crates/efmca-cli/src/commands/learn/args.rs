@@ -117,6 +117,10 @@ pub(crate) struct LearningArgs {
     /// Number of updates of the parameters in each iteration.
     #[arg(long, value_name = "N", default_value_t = FeatureLearner::BATCHES)]
     pub(super) batches: usize,
+    /// Number of shards into which data points are cut, which so many ranks can share; without it one for every 8192 data points of
+    /// a batch, 16 at the most. The result depends on it, and never on the number of ranks or threads.
+    #[arg(long, value_name = "N")]
+    pub(super) shards: Option<usize>,
     #[command(flatten)]
     pub(super) seed: SeedArgs,
 }
@@ -131,6 +135,7 @@ impl LearningArgs {
             .states(self.states)
             .pseudo_rows(self.pseudo_rows)
             .batches(self.batches)
+            .shards(self.shards)
             .start(self.start)
             .spread(self.spread)
             .seed(self.seed.seed);

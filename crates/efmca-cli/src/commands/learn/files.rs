@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::args::LearnArgs;
+use crate::cluster::follows;
 use crate::failure::Failure;
 use crate::outputs::{self, Output};
 
@@ -33,6 +34,9 @@ impl Files {
 
     /// Finds out before the work starts whether its files can be written.
     pub(super) fn check(&self, args: &LearnArgs) -> Result<(), Failure> {
+        if follows() {
+            return Ok(());
+        }
         outputs::take_folder(&self.folder)?;
         let earlier = [&self.model, &self.checkpoint].into_iter().find(|path| path.exists());
         if let Some(path) = earlier.filter(|_| !args.resume && !args.force) {
@@ -50,6 +54,9 @@ impl Files {
 
     /// Removes what is replaced, when it is certain that the work can start.
     pub(super) fn clear(&self, args: &LearnArgs) -> Result<(), Failure> {
+        if follows() {
+            return Ok(());
+        }
         // a checkpoint of the run that is replaced would be resumed after the next interruption
         if args.force && !args.resume && self.checkpoint.exists() {
             std::fs::remove_file(&self.checkpoint)

@@ -8,13 +8,14 @@ mod settings;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use efmca::em::{Progress, StopReason};
+use efmca::em::{Progress, Snapshot, StopReason};
 use efmca::tasks::learn::{FeatureLearner, Start};
 use efmca::{Checkpoint, Em, Error, Fingerprint, Fit};
 use efmca_io::{ModelFile, read_checkpoint, write_checkpoint, write_model_file};
 use efmca_view::{Gallery, Report};
 use serde_json::Value;
 
+use crate::cluster;
 use crate::failure::Failure;
 use crate::memory;
 use crate::progress::Watch;
@@ -39,6 +40,7 @@ pub(crate) fn run(args: &LearnArgs) -> Result<(), Failure> {
         screen.say(&format!("note: {remark}"))?;
     }
     let left = if args.resume { left_run(&files.checkpoint, &points.settings)? } else { None };
+    cluster::same(left.as_ref().map_or(-1.0, |left| left.history.len() as f64), "checkpoint")?;
     let started_with = left.as_ref().map_or(args.learning.iterations, |left| first_iterations(args, left));
     let learner = learner.iterations(started_with);
     let em = learner.em(points.data.n()).map_err(Failure::input)?.further(args.learning.iterations - started_with);
@@ -59,12 +61,19 @@ pub(crate) fn run(args: &LearnArgs) -> Result<(), Failure> {
         path: &files.checkpoint,
         every: args.checkpoint_every,
         settings: em.settings(),
-        data: Fingerprint::of(&*points.data),
+        data: Fingerprint::over_ranks(&*points.data).map_err(Failure::input)?,
         note: serde_json::to_value(&points.settings).map_err(Failure::work)?,
         watch,
+        failed: None,
     };
     let fit = trained(&em, &points, left, &mut keeper).map_err(|error| input.origin().describe(&error))?;
+    if let Some(error) = keeper.failed {
+        return Err(Failure::work(error));
+    }
     keeper.watch.finish();
+    if cluster::follows() {
+        return Ok(());
+    }
     finish(args, &learner, &files, &points, &fit, &keeper.watch, &mut screen)
 }
 
@@ -128,6 +137,8 @@ struct Keeper<'a> {
     data: Fingerprint,
     note: Value,
     watch: Watch,
+    /// An error of the way to other ranks.
+    failed: Option<Error>,
 }
 
 impl Keeper<'_> {
@@ -136,10 +147,19 @@ impl Keeper<'_> {
         let Some(training) = progress.training else { return flow };
         let last = flow.is_break() || training.iteration == training.iterations;
         if self.every > 0 && (last || training.iteration.is_multiple_of(self.every)) {
+            let write =
+                |state: &Snapshot<'_>| write_checkpoint(self.path, state, &self.settings, self.data, &self.note);
             // a full disk must not cost the work that was done
-            match write_checkpoint(self.path, &training.state, &self.settings, self.data, &self.note) {
-                Ok(()) => self.watch.event("checkpoint", &[("iteration", training.iteration.into())]),
-                Err(error) => self.watch.warn(&format!("training continues without this checkpoint: {error}")),
+            match training.state.gathered(write) {
+                Ok(Some(Ok(()))) => self.watch.event("checkpoint", &[("iteration", training.iteration.into())]),
+                Ok(Some(Err(error))) => {
+                    self.watch.warn(&format!("training continues without this checkpoint: {error}"));
+                }
+                Ok(None) => {}
+                Err(error) => {
+                    self.failed = Some(error);
+                    return ControlFlow::Break(());
+                }
             }
         }
         flow

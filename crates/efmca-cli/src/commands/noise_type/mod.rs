@@ -10,6 +10,7 @@ use efmca_io::{ModelFile, write_model_file};
 use efmca_view::Report;
 use serde_json::Value;
 
+use crate::cluster;
 use crate::columns::{ColumnFamilies, steps};
 use crate::errors::refused;
 use crate::failure::Failure;
@@ -40,6 +41,9 @@ fn name(args: &NoiseTypeArgs) -> Result<(), Failure> {
     };
     watch.finish();
     let found = found?;
+    if cluster::follows() {
+        return Ok(());
+    }
     let mut rescue = Rescue::default();
     if let Some(path) = &args.save_model {
         let (names, labels) = match &input.content {

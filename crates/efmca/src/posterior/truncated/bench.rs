@@ -12,6 +12,7 @@ use super::walk::Walk;
 use super::{bits, ways};
 use crate::error::Result;
 use crate::model::{Model, Tables};
+use crate::ranks::Share;
 
 /// Scores states of the first row of a data set in single precision. It is here to be measured, not to be used.
 #[derive(Debug)]
@@ -47,7 +48,7 @@ macro_rules! ranked {
 impl Kernel {
     /// Prepares `model` and the first row of `y`.
     pub fn new(model: &Model, y: &Array2<f64>, portable: bool) -> Result<Kernel> {
-        let data = Observations::<f32>::new(model.columns(), y, false)?;
+        let data = Observations::<f32>::new(model.columns(), y, Share::all(y.nrows()), false)?;
         let (tables, frame) = (Tables::new(model), Frame::identity(model.columns()));
         let mut row = Row::new(model.columns());
         data.load(0, &mut row);

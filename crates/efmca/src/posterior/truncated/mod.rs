@@ -74,6 +74,7 @@ pub use truncation::{Precision, Truncation};
 use crate::error::{Error, Result};
 use crate::model::{Columns, Data, Model, Tables, is_sparse};
 use crate::posterior::Moments;
+use crate::ranks::{Decoder, Encode, Forest, Share, Sum};
 use kernel::{Float, Rank};
 use layout::Layout;
 use observations::Observations;
@@ -82,13 +83,6 @@ use sparse::SparseObservations;
 use stars::Stars;
 use sums::Sums;
 
-/// Chunks of rows that are summed apart. It depends on the size of the problem and never on the number of threads, so
-/// that the order of additions, and with it every bit, is the same for any number of threads.
-const MOST_CHUNKS: usize = 32;
-/// Rows of a chunk, at the least.
-const SMALLEST_CHUNK: usize = 32;
-/// Rows among which those with the same first state are looked for, at the least.
-const SMALLEST_BLOCK: usize = 8192;
 /// Rows that weigh more than this are kept in double precision, whatever was asked for.
 const HEAVIEST_SINGLE: f64 = 1e12;
 /// So are rows of which none weighs as much as this: shares of them would be zero in `f32`.
@@ -115,23 +109,35 @@ macro_rules! both {
 }
 
 impl Observed {
+    /// All rows of `data`.
     pub(crate) fn new(columns: &Columns, data: &dyn Data, precision: Precision) -> Result<Observed> {
+        Observed::of_share(columns, data, Share::all(data.n()), precision)
+    }
+
+    /// The rows of `data` that belong to this rank. All ranks must be here at a time.
+    pub(crate) fn of_share(columns: &Columns, data: &dyn Data, share: Share, precision: Precision) -> Result<Observed> {
         if is_sparse(data) {
-            return Ok(Observed::Sparse(Box::new(SparseObservations::new(columns, data)?)));
+            return Ok(Observed::Sparse(Box::new(SparseObservations::new(columns, data, share)?)));
         }
         // sums of weighted rows must stay where `f32` has room
         let room = LIGHTEST_SINGLE..=HEAVIEST_SINGLE;
         let heaviest = data.weights().map(|weights| weights.iter().copied().fold(0.0, f64::max));
         let no_room = heaviest.is_some_and(|weight| !room.contains(&weight));
         Ok(if no_room || precision.is_double(data.n() * columns.k()) {
-            Observed::Double(Observations::new(columns, data, false)?)
+            Observed::Double(Observations::new(columns, data, share, false)?)
         } else {
-            Observed::Single(Observations::new(columns, data, true)?)
+            Observed::Single(Observations::new(columns, data, share, true)?)
         })
     }
 
+    /// All rows, wherever they are.
     pub(crate) fn n(&self) -> usize {
         both!(self, data => data.n())
+    }
+
+    /// The rows that are here, and where the others are.
+    pub(crate) fn share(&self) -> &Share {
+        both!(self, data => data.share())
     }
 
     pub(crate) fn weight(&self, n: usize) -> f64 {
@@ -150,9 +156,9 @@ impl Observed {
         both!(self, data => data.check_learnable())
     }
 
-    /// $\vec T$ of a row, and which columns are present.
-    pub(crate) fn statistics(&self, n: usize) -> (Vec<f64>, Vec<bool>) {
-        both!(self, data => data.statistics(n))
+    /// $\vec T$ of a row, and which columns are present. A row that is not here is read from `data`.
+    pub(crate) fn statistics(&self, n: usize, data: Option<&dyn Data>) -> (Vec<f64>, Vec<bool>) {
+        both!(self, data_here => data_here.statistics(n, data))
     }
 }
 
@@ -165,7 +171,18 @@ pub struct Effort {
     pub replaced: u64,
 }
 
-/// Truncated posteriors of a data set.
+impl Encode for Effort {
+    fn encode(&self, out: &mut Vec<u8>) {
+        (self.evaluations, self.replaced).encode(out);
+    }
+
+    fn decode(from: &mut Decoder<'_>) -> Option<Effort> {
+        let (evaluations, replaced) = Encode::decode(from)?;
+        Some(Effort { evaluations, replaced })
+    }
+}
+
+/// Truncated posteriors of a data set. What is kept for each row is kept for those rows that are here.
 #[derive(Debug, Clone)]
 pub(crate) struct Truncated<'a> {
     observed: &'a Observed,
@@ -183,8 +200,9 @@ pub(crate) struct Truncated<'a> {
 impl<'a> Truncated<'a> {
     /// Sets that the first E-step fills.
     pub(crate) fn new(observed: &'a Observed, truncation: &'a Truncation, h: usize, seed: u64) -> Truncated<'a> {
-        let sets = Sets::empty(observed.n(), h, truncation.states);
-        let bounds = vec![0.0; observed.n()];
+        let rows = observed.share().rows().len();
+        let sets = Sets::empty(rows, h, truncation.states);
+        let bounds = vec![0.0; rows];
         Truncated {
             observed,
             truncation,
@@ -232,7 +250,12 @@ impl<'a> Truncated<'a> {
         both!(self.observed, data => data.columns())
     }
 
-    /// $\mathcal F$ of each row in the last E-step.
+    /// The rows that are here, and where the others are.
+    pub(crate) fn share(&self) -> &Share {
+        self.observed.share()
+    }
+
+    /// $\mathcal F$ of each row that is here in the last E-step.
     pub(crate) fn bounds(&self) -> &[f64] {
         &self.bounds
     }
@@ -257,26 +280,24 @@ impl<'a> Truncated<'a> {
         } else {
             self.q = Vec::new();
         }
-        let found = self.dispatch(model, &Tables::for_posteriors(model), Job::EStep, 0..self.sets.n(), beta)?;
+        let found = self.dispatch(model, &Tables::for_posteriors(model), Job::EStep, ALL, beta)?;
         self.filled = true;
         self.iteration += 1;
         Ok(found)
     }
 
-    /// The E-step of some rows; the first time, rows must come in order until all had theirs.
-    pub(crate) fn e_step_of(&mut self, rows: Range<usize>, model: &Model, beta: f64) -> Result<(Moments, Effort)> {
+    /// The E-step of one of several batches of rows; the first time, they must come in order until all had theirs.
+    pub(crate) fn e_step_of(&mut self, batch: Batch, model: &Model, beta: f64) -> Result<(Moments, Effort)> {
         self.q = Vec::new();
-        let last = rows.end == self.sets.n();
-        let found = self.dispatch(model, &Tables::for_posteriors(model), Job::EStep, rows, beta)?;
-        self.filled |= last;
+        let found = self.dispatch(model, &Tables::for_posteriors(model), Job::EStep, batch, beta)?;
+        self.filled |= batch.0 + 1 == batch.1;
         self.iteration += 1;
         Ok(found)
     }
 
     /// The moments of the same posteriors with the owners that `model` has.
     pub(crate) fn redistribute(&mut self, model: &Model, tables: &Tables) -> Result<Moments> {
-        let rows = 0..self.sets.n();
-        Ok(self.dispatch(model, tables, Job::Redistribute, rows, 1.0)?.0)
+        Ok(self.dispatch(model, tables, Job::Redistribute, ALL, 1.0)?.0)
     }
 
     fn dispatch(
@@ -284,7 +305,7 @@ impl<'a> Truncated<'a> {
         model: &Model,
         tables: &Tables,
         job: Job,
-        rows: Range<usize>,
+        batch: Batch,
         beta: f64,
     ) -> Result<(Moments, Effort)> {
         if model.superposition().rho().is_some() {
@@ -296,12 +317,12 @@ impl<'a> Truncated<'a> {
         }
         let bytes = model.h() < <i8 as Rank>::COUNT;
         match (self.observed, bytes) {
-            (Observed::Single(data), true) => self.all_rows::<f32, i8>(data, (model, tables), job, rows, beta),
-            (Observed::Single(data), false) => self.all_rows::<f32, i16>(data, (model, tables), job, rows, beta),
-            (Observed::Double(data), true) => self.all_rows::<f64, i8>(data, (model, tables), job, rows, beta),
-            (Observed::Double(data), false) => self.all_rows::<f64, i16>(data, (model, tables), job, rows, beta),
-            (Observed::Sparse(data), true) => self.sparse_rows::<i8>(data, (model, tables), job, rows, beta),
-            (Observed::Sparse(data), false) => self.sparse_rows::<i16>(data, (model, tables), job, rows, beta),
+            (Observed::Single(data), true) => self.all_rows::<f32, i8>(data, (model, tables), job, batch, beta),
+            (Observed::Single(data), false) => self.all_rows::<f32, i16>(data, (model, tables), job, batch, beta),
+            (Observed::Double(data), true) => self.all_rows::<f64, i8>(data, (model, tables), job, batch, beta),
+            (Observed::Double(data), false) => self.all_rows::<f64, i16>(data, (model, tables), job, batch, beta),
+            (Observed::Sparse(data), true) => self.sparse_rows::<i8>(data, (model, tables), job, batch, beta),
+            (Observed::Sparse(data), false) => self.sparse_rows::<i16>(data, (model, tables), job, batch, beta),
         }
     }
 
@@ -310,7 +331,7 @@ impl<'a> Truncated<'a> {
         data: &Observations<F>,
         (model, tables): (&Model, &Tables),
         job: Job,
-        all: Range<usize>,
+        batch: Batch,
         beta: f64,
     ) -> Result<(Moments, Effort)> {
         let layout: Layout<F, R> = Layout::new(data.columns(), tables, data.frame(), self.truncation.instructions());
@@ -331,30 +352,23 @@ impl<'a> Truncated<'a> {
             seed: self.seed,
             iteration: self.iteration,
         };
-        let n = data.n();
-        let chunk = n.div_ceil(MOST_CHUNKS).max(SMALLEST_CHUNK);
+        let (share, chunk) = (data.share(), data.share().shards.chunk());
         let in_stars = job == Job::EStep
             && task.flips_first
             && !task.by_content
             && !data.any_missing()
             && stars::enough_places(task.s);
-        let block = chunk * (SMALLEST_BLOCK / chunk).max(MOST_CHUNKS / 4);
-        let mut given = Vec::new();
-        let mut sums = Sums::zeros(&layout);
+        let (mut own, mut given, filled) = (Forest::new(), Vec::new(), self.filled);
         let kept: Kept<'_, F> =
             Kept { sets: self.sets.bits_mut(), bounds: &mut self.bounds, q: &mut self.q, given: &mut [] };
-        let mut rest = kept.split(all.start, task.s, task.words).1;
-        if !self.filled {
-            task.fill(all.clone(), &mut rest.sets[..all.len() * task.s * task.words]);
-        }
-        for start in all.clone().step_by(block) {
-            let rows = start..(start + block).min(all.end);
-            let (kept, after) = rest.split(rows.len(), task.s, task.words);
-            rest = after;
+        let each = |rows: Range<usize>, kept: Kept<'_, F>| {
             let Kept { sets, bounds, q, .. } = kept;
+            if !filled {
+                task.fill(rows.clone(), sets);
+            }
             let stars = match in_stars {
                 true => Stars::new(&task, rows.clone(), sets),
-                false => Stars::none(start),
+                false => Stars::none(rows.start),
             };
             given.resize(if in_stars { rows.len() * task.s } else { 0 }, (stars::END, F::ZERO));
             let kept = Kept { sets, bounds, q, given: &mut given };
@@ -363,12 +377,57 @@ impl<'a> Truncated<'a> {
                 a.add(&b);
                 a
             };
+            let mut sums = Sums::zeros(&layout);
             sums.add(&tree(rows, chunk, (task.s, task.words), kept, &leaf, &add)?);
             stars::give(&task, &stars, sets, &given, &mut sums);
-        }
-        let moments = sums.moments(data.columns(), &layout, data.frame());
-        Ok((moments, Effort { evaluations: sums.evaluations, replaced: sums.replaced }))
+            Ok(sums)
+        };
+        let done = each_shard(share, batch, (task.s, task.words), kept, &mut own, each);
+        finished(share, done.map(|()| own), model, |sums: Sums| {
+            let effort = Effort { evaluations: sums.evaluations, replaced: sums.replaced };
+            (sums.moments(data.columns(), &layout, data.frame()), effort)
+        })
     }
+}
+
+/// One of so many batches.
+pub(crate) type Batch = (usize, usize);
+
+/// All rows at a time.
+const ALL: Batch = (0, 1);
+
+/// Goes through the rows of a batch that are here, shard by shard.
+fn each_shard<F, T: Sum>(
+    share: &Share,
+    batch: Batch,
+    (s, words): (usize, usize),
+    kept: Kept<'_, F>,
+    sums: &mut Forest<T>,
+    mut each: impl FnMut(Range<usize>, Kept<'_, F>) -> Result<T>,
+) -> Result<()> {
+    let (mut rest, mut at) = (kept, share.first());
+    for shard in share.own() {
+        let rows = share.shards.batch(shard, batch);
+        let (kept, after) = rest.split(rows.start - at, s, words).1.split(rows.len(), s, words);
+        (rest, at) = (after, rows.end);
+        sums.push(shard, each(rows, kept)?);
+    }
+    Ok(())
+}
+
+/// The moments of all ranks, from the sums of the shards that are here.
+fn finished<T: Sum>(
+    share: &Share,
+    own: Result<Forest<T>>,
+    model: &Model,
+    moments: impl FnOnce(T) -> (Moments, Effort),
+) -> Result<(Moments, Effort)> {
+    let ranks = &share.ranks;
+    // ranks whose processors round in another way would go apart, and wait for each other for ever
+    let mark = if ranks.is_alone() { 0 } else { model.mark() };
+    let own = ranks.agree(own, mark)?;
+    let found = ranks.sum(share.shards.count(), own)?.map(moments);
+    ranks.broadcast(0, found)
 }
 
 /// Sums over `rows`: those of the two halves, in a tree whose shape depends on the number of rows alone. States have `words`

@@ -11,6 +11,7 @@ use super::scatter::{ColumnMeans, Means, Scatter};
 use crate::cancel;
 use crate::error::Result;
 use crate::model::{Columns, Data, Geometry, RowReader};
+use crate::ranks::{Forest, Share};
 
 /// The sufficient statistics of a data set in a [`Frame`], one plane for each $l$, in the precision of the kernel.
 ///
@@ -20,8 +21,10 @@ pub(crate) struct Observations<F> {
     columns: Columns,
     frame: Frame,
     source: Source<F>,
-    n: usize,
-    /// $\sum_d \log h(y_d)$ of each row.
+    share: Share,
+    /// The first row that is here.
+    first: usize,
+    /// $\sum_d \log h(y_d)$ of each row that is here.
     log_h: Vec<f64>,
     /// A weight for each row; `None` if all are one.
     weights: Option<Array1<f64>>,
@@ -44,7 +47,7 @@ impl fmt::Debug for Outside {
 
 #[derive(Debug, Clone)]
 enum Source<F> {
-    /// $N \times L \times D$; missing values are marked in the first plane.
+    /// $N \times L \times D$ of the rows that are here; missing values are marked in the first plane.
     Rows(Vec<F>),
     /// Values that stay where they are, and whose statistics are taken anew each time.
     Outside(Outside),
@@ -80,16 +83,16 @@ impl<F: Float> Row<F> {
 
 impl<F: Float> Observations<F> {
     /// Checks `data` against the families and takes its statistics; whitened if the precision needs it.
-    pub(crate) fn new(columns: &Columns, data: &dyn Data, whiten: bool) -> Result<Self> {
+    pub(crate) fn new(columns: &Columns, data: &dyn Data, share: Share, whiten: bool) -> Result<Self> {
         let weights = data.weights().cloned();
         let reader = RowReader::new(columns, data)?;
         // all patches of an image have the same family in all columns, so one frame does for all of them
         let same = columns.iter().all(|(_, family, _)| family.spec() == columns.family(0).spec());
         match data.geometry().filter(|_| same) {
-            Some(geometry) => Observations::from_image(columns, &reader, geometry, weights, whiten),
+            Some(geometry) => Observations::from_image(columns, &reader, (geometry, share), weights, whiten),
             None => {
                 let outside = data.outside().map(Outside);
-                Observations::from_rows(columns, &reader, (data.n(), outside), weights, whiten)
+                Observations::from_rows(columns, &reader, (share, outside), weights, whiten)
             }
         }
     }
@@ -101,7 +104,8 @@ impl<F: Float> Observations<F> {
             columns: columns.clone(),
             frame: Frame::identity(columns),
             source: Source::Rows(Vec::new()),
-            n: 0,
+            share: Share::all(0),
+            first: 0,
             log_h: Vec::new(),
             weights: None,
             means,
@@ -112,14 +116,15 @@ impl<F: Float> Observations<F> {
     fn from_rows(
         columns: &Columns,
         reader: &RowReader<'_>,
-        (n, outside): (usize, Option<Outside>),
+        (share, outside): (Share, Option<Outside>),
         weights: Option<Array1<f64>>,
         whiten: bool,
     ) -> Result<Self> {
-        let (d, l_max) = (columns.d(), columns.l_max());
+        let (n, d, l_max) = (share.n(), columns.d(), columns.l_max());
         let (mut t, mut there) = (vec![0.0; columns.k()], vec![true; d]);
         let mut frame = Frame::identity(columns);
         if whiten {
+            // all ranks read these rows: they must have the same frame
             let mut scatter = Scatter::new(columns, false);
             for row in (0..n).step_by(n.div_ceil(FRAME_ROWS)) {
                 reader.read(row, &mut t, &mut there)?;
@@ -128,34 +133,43 @@ impl<F: Float> Observations<F> {
             let (means, covariances) = scatter.finish(columns);
             frame = Frame::new(columns, means, &covariances);
         }
-        let mut means = Means::new(columns);
-        let mut log_h = Vec::with_capacity(n);
-        let mut values = vec![F::ZERO; if outside.is_some() { 0 } else { n * l_max * d }];
-        let mut any_missing = false;
-        for row in 0..n {
-            cancel::check();
-            log_h.push(reader.read(row, &mut t, &mut there)?);
-            any_missing |= there.contains(&false);
-            means.add(columns, &t, &there, weights.as_ref().map_or(1.0, |weights| weights[row]));
-            if outside.is_none() {
-                let values = &mut values[row * l_max * d..][..l_max * d];
-                put_in_frame(columns, &frame, &mut t, &there, |l, column, value| values[l * d + column] = value);
+        let (own, first) = (share.rows().len(), share.first());
+        let mut log_h = Vec::with_capacity(own);
+        let mut values = vec![F::ZERO; if outside.is_some() { 0 } else { own * l_max * d }];
+        let mut read = || {
+            let (mut sums, mut any_missing) = (Forest::new(), false);
+            for shard in share.own() {
+                let mut means = Means::new(columns);
+                for row in share.shards.rows(shard) {
+                    cancel::check();
+                    log_h.push(reader.read(row, &mut t, &mut there)?);
+                    any_missing |= there.contains(&false);
+                    means.add(columns, &t, &there, weights.as_ref().map_or(1.0, |weights| weights[row]));
+                    if outside.is_none() {
+                        let values = &mut values[(row - first) * l_max * d..][..l_max * d];
+                        put_in_frame(columns, &frame, &mut t, &there, |l, column, value| {
+                            values[l * d + column] = value
+                        });
+                    }
+                }
+                sums.push(shard, means);
             }
-        }
-        let source = outside.map_or(Source::Rows(values), Source::Outside);
-        let (columns, means) = (columns.clone(), means.finish(columns));
-        Ok(Observations { columns, frame, source, n, log_h, weights, means, any_missing })
+            Ok((sums, any_missing))
+        };
+        let read = read();
+        let (means, any_missing) = Means::of_all(&share, columns, read)?;
+        let (source, columns) = (outside.map_or(Source::Rows(values), Source::Outside), columns.clone());
+        Ok(Observations { columns, frame, source, share, first, log_h, weights, means, any_missing })
     }
 
     fn from_image(
         columns: &Columns,
         reader: &RowReader<'_>,
-        geometry: Geometry,
+        (geometry, share): (Geometry, Share),
         weights: Option<Array1<f64>>,
         whiten: bool,
     ) -> Result<Self> {
         let (d, l_max, pixels) = (columns.d(), columns.l_max(), geometry.pixels());
-        let n = geometry.n();
         let (mut t, mut there) = (vec![0.0; columns.k()], vec![true; d]);
         let mut frame = Frame::identity(columns);
         if whiten {
@@ -188,25 +202,31 @@ impl<F: Float> Observations<F> {
                 planes[l * pixels + geometry.pixel(row, column)] = value;
             });
         }
-        let mut means = Means::new(columns);
-        let mut log_h = Vec::with_capacity(n);
+        let mut sums = Forest::new();
+        let mut log_h = Vec::with_capacity(share.rows().len());
         let mut cut = vec![0.0; d];
-        for row in 0..n {
-            cancel::check();
-            let plane = |l: usize| &whole[l * pixels..][..pixels];
-            geometry.cut(row, plane(l_max), &mut cut);
-            log_h.push(cut.iter().sum());
-            geometry.cut(row, plane(l_max + 1), &mut cut);
-            there.iter_mut().zip(&cut).for_each(|(there, value)| *there = *value > 0.0);
-            for l in 0..l_max {
-                geometry.cut(row, plane(l), &mut cut);
-                t.iter_mut().skip(l).step_by(l_max).zip(&cut).for_each(|(t, value)| *t = *value);
+        for shard in share.own() {
+            let mut means = Means::new(columns);
+            for row in share.shards.rows(shard) {
+                cancel::check();
+                let plane = |l: usize| &whole[l * pixels..][..pixels];
+                geometry.cut(row, plane(l_max), &mut cut);
+                log_h.push(cut.iter().sum());
+                geometry.cut(row, plane(l_max + 1), &mut cut);
+                there.iter_mut().zip(&cut).for_each(|(there, value)| *there = *value > 0.0);
+                for l in 0..l_max {
+                    geometry.cut(row, plane(l), &mut cut);
+                    t.iter_mut().skip(l).step_by(l_max).zip(&cut).for_each(|(t, value)| *t = *value);
+                }
+                means.add(columns, &t, &there, weights.as_ref().map_or(1.0, |weights| weights[row]));
             }
-            means.add(columns, &t, &there, weights.as_ref().map_or(1.0, |weights| weights[row]));
+            sums.push(shard, means);
         }
-        let any_missing = planes.iter().any(|value| value.is_missing());
-        let (source, columns, means) = (Source::Image { planes, geometry }, columns.clone(), means.finish(columns));
-        Ok(Observations { columns, frame, source, n, log_h, weights, means, any_missing })
+        let missing = planes.iter().any(|value| value.is_missing());
+        let (means, any_missing) = Means::of_all(&share, columns, Ok((sums, missing)))?;
+        let (source, columns) = (Source::Image { planes, geometry }, columns.clone());
+        let first = share.first();
+        Ok(Observations { columns, frame, source, share, first, log_h, weights, means, any_missing })
     }
 
     pub(crate) fn columns(&self) -> &Columns {
@@ -217,12 +237,18 @@ impl<F: Float> Observations<F> {
         &self.frame
     }
 
+    /// The rows that are here, and where the others are.
+    pub(crate) fn share(&self) -> &Share {
+        &self.share
+    }
+
+    /// All rows, wherever they are.
     pub(crate) fn n(&self) -> usize {
-        self.n
+        self.share.n()
     }
 
     pub(crate) fn log_h(&self, n: usize) -> f64 {
-        self.log_h[n]
+        self.log_h[n - self.first]
     }
 
     pub(crate) fn weight(&self, n: usize) -> f64 {
@@ -230,7 +256,7 @@ impl<F: Float> Observations<F> {
     }
 
     pub(crate) fn total_weight(&self) -> f64 {
-        self.weights.as_ref().map_or(self.n as f64, |weights| weights.sum())
+        self.weights.as_ref().map_or(self.n() as f64, |weights| weights.sum())
     }
 
     /// The weighted mean of each of the $K$ statistics, moved inside the domain.
@@ -261,7 +287,8 @@ impl<F: Float> Observations<F> {
         let width = padded(d);
         match &self.source {
             Source::Rows(values) => {
-                for (to, from) in row.t.chunks_exact_mut(width).zip(values[n * l * d..][..l * d].chunks_exact(d)) {
+                let values = &values[(n - self.first) * l * d..][..l * d];
+                for (to, from) in row.t.chunks_exact_mut(width).zip(values.chunks_exact(d)) {
                     to[..d].copy_from_slice(from);
                 }
             }
@@ -272,6 +299,13 @@ impl<F: Float> Observations<F> {
                 }
             }
         }
+        self.mark_missing(row);
+    }
+
+    /// Notes which values of a row are there, and puts zeros where they are not.
+    fn mark_missing(&self, row: &mut Row<F>) {
+        let (d, l) = (self.columns.d(), self.columns.l_max());
+        let width = padded(d);
         let mut missing = false;
         for value in &row.t[..d] {
             missing |= value.is_missing();
@@ -308,15 +342,31 @@ impl<F: Float> Observations<F> {
         }
     }
 
+    /// Reads a row that is kept by another rank, in the way in which it was read there.
+    fn read_elsewhere(&self, data: &dyn Data, n: usize, row: &mut Row<F>) {
+        let (mut t, mut there) = (vec![0.0; self.columns.k()], vec![false; self.columns.d()]);
+        // its values were checked there
+        let _ = RowReader::new(&self.columns, data).and_then(|reader| reader.read(n, &mut t, &mut there));
+        let width = padded(self.columns.d());
+        put_in_frame(&self.columns, &self.frame, &mut t, &there, |l, column, value| row.t[l * width + column] = value);
+    }
+
     /// Whether a value is missing anywhere.
     pub(crate) fn any_missing(&self) -> bool {
         self.any_missing
     }
 
-    /// $\vec T$ of row `n`, $K$ values, zero where missing, and which columns are present.
-    pub(crate) fn statistics(&self, n: usize) -> (Vec<f64>, Vec<bool>) {
+    /// $\vec T$ of row `n`, $K$ values, zero where missing, and which columns are present. A row that is not here is read from
+    /// `data`, whose values were checked where it is.
+    pub(crate) fn statistics(&self, n: usize, data: Option<&dyn Data>) -> (Vec<f64>, Vec<bool>) {
         let mut row = Row::new(&self.columns);
-        self.load(n, &mut row);
+        match (&self.source, data) {
+            (Source::Rows(_), Some(data)) if !self.share.rows().contains(&n) => {
+                self.read_elsewhere(data, n, &mut row);
+                self.mark_missing(&mut row);
+            }
+            _ => self.load(n, &mut row),
+        }
         let width = padded(self.columns.d());
         let (mut t, mut there) = (vec![0.0; self.columns.k()], vec![true; self.columns.d()]);
         for (d, _, span) in self.columns.iter() {

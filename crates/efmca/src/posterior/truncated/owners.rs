@@ -305,6 +305,7 @@ mod tests {
     use crate::posterior::truncated::kernel::Instructions;
     use crate::posterior::truncated::observations::Observations;
     use crate::posterior::truncated::walk::Walk;
+    use crate::ranks::Share;
 
     /// A number in $[0, 1)$ that looks random.
     fn scrambled(i: usize, j: usize) -> f64 {
@@ -320,7 +321,7 @@ mod tests {
         let hole = |d: usize| missing && d % 5 == 3;
         let y =
             Array2::from_shape_fn((1, d), |(_, d)| if hole(d) { f64::NAN } else { (scrambled(9, d) * 9.0).floor() });
-        let data = Observations::<F>::new(model.columns(), &y, false).expect("data");
+        let data = Observations::<F>::new(model.columns(), &y, Share::all(1), false).expect("data");
         let (tables, frame) = (Tables::new(&model), Frame::identity(model.columns()));
         let layout: Layout<F, R> = Layout::new(model.columns(), &tables, &frame, Instructions::new(false));
         let mut row = Row::new(model.columns());
@@ -345,10 +346,10 @@ mod tests {
         let (mut near, mut all) = (Sums::zeros(&layout), Sums::zeros(&layout));
         let (mut states, mut q) = (state.clone(), vec![0.5]);
         weights.assign(h as u16, 0.5);
-        for cause in 0..h {
+        for (cause, flip) in flips.iter().enumerate() {
             let mut other = state.clone();
             bits::flip(&mut other, cause);
-            assert!(close(flips[cause], walked(&other)), "{cause}");
+            assert!(close(*flip, walked(&other)), "{cause}");
             weights.assign(cause as u16, 0.25);
             states.extend_from_slice(&other);
             q.push(0.25);

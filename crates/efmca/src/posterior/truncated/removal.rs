@@ -1,5 +1,7 @@
 //! Which causes can be spared, and posteriors without them.
 
+use std::ops::Range;
+
 use rand::{RngExt, SeedableRng};
 use rayon::prelude::*;
 
@@ -7,6 +9,7 @@ use super::proposals::{Propose, Proposed, Random, RowContext};
 use super::{Sets, Truncated, Truncation, bits};
 use crate::error::Result;
 use crate::model::Model;
+use crate::ranks::{Forest, Share};
 
 /// Rows whose losses are summed apart; it never depends on the number of threads.
 const CHUNK: usize = 256;
@@ -41,6 +44,7 @@ struct Compared<'b> {
     /// For each row what a state that is not in its set has at the most.
     least: Vec<f64>,
     weights: Vec<f64>,
+    share: &'b Share,
 }
 
 impl<'a> Truncated<'a> {
@@ -67,7 +71,7 @@ impl<'a> Truncated<'a> {
         let mut spared = vec![0u64; self.sets.words()];
         let mut order = Vec::with_capacity(count);
         for _ in 0..count.min(model.h().saturating_sub(1)) {
-            let losses = compared.losses(&spared);
+            let losses = compared.losses(&spared)?;
             let left = (0..model.h()).filter(|cause| !bits::has(&spared, *cause));
             if let Some(cause) = left.min_by(|a, b| losses[*a].total_cmp(&losses[*b])) {
                 bits::flip(&mut spared, cause);
@@ -95,19 +99,30 @@ impl<'a> Truncated<'a> {
             before.iter().copied().fold(f64::INFINITY, f64::min).max(NOTHING) / before[best].max(NOTHING)
         });
         let least = least.collect();
-        Compared { sets: &self.sets, q, least, weights: (0..self.sets.n()).map(|n| self.observed.weight(n)).collect() }
+        let share = self.share();
+        Compared { sets: &self.sets, q, least, weights: share.rows().map(|n| self.observed.weight(n)).collect(), share }
     }
 }
 
 impl Compared<'_> {
     /// The loss of the bound without each cause, where those of `spared` are gone already.
-    fn losses(&self, spared: &[u64]) -> Vec<f64> {
-        let (n, h) = (self.sets.n(), self.sets.h());
-        let chunks: Vec<Vec<f64>> = (0..n.div_ceil(CHUNK))
+    fn losses(&self, spared: &[u64]) -> Result<Vec<f64>> {
+        let (ranks, mut own) = (&self.share.ranks, Forest::new());
+        for shard in self.share.own() {
+            own.push(shard, self.losses_of(self.share.shards.rows(shard), spared));
+        }
+        ranks.broadcast(0, ranks.sum(self.share.shards.count(), own)?)
+    }
+
+    /// The losses of some rows that are here.
+    fn losses_of(&self, rows: Range<usize>, spared: &[u64]) -> Vec<f64> {
+        let (rows, h) = (rows.start - self.share.first()..rows.end - self.share.first(), self.sets.h());
+        let chunks: Vec<Vec<f64>> = (0..rows.len().div_ceil(CHUNK))
             .into_par_iter()
             .map(|chunk| {
                 let (mut losses, mut active) = (vec![0.0; h], vec![0.0; h]);
-                for n in chunk * CHUNK..((chunk + 1) * CHUNK).min(n) {
+                let from = rows.start + chunk * CHUNK;
+                for n in from..(from + CHUNK).min(rows.end) {
                     self.add_losses(n, spared, &mut active, &mut losses);
                 }
                 losses
@@ -155,13 +170,14 @@ impl<'a> Truncated<'a> {
     /// The same posteriors without the causes of which `kept` is not one; `kept` ascends.
     pub(crate) fn with_causes(&self, kept: &[usize]) -> Truncated<'a> {
         let mut sets = Sets::empty(self.sets.n(), kept.len(), self.sets.s());
-        let (s, words) = (sets.s(), sets.words());
+        let (s, words, first) = (sets.s(), sets.words(), self.share().first());
         let mut all_kept = vec![0u64; self.sets.words()];
         kept.iter().for_each(|cause| bits::flip(&mut all_kept, *cause));
         sets.bits_mut().par_chunks_exact_mut(s * words).enumerate().for_each(|(n, to)| {
             let from = || self.sets.row(n).chunks_exact(self.sets.words());
             let whole = |state: &&[u64]| state.iter().zip(&all_kept).all(|(a, b)| a & !b == 0);
-            let mut random = Random::seed_from_u64(bits::hash(&[self.seed, self.iteration, n as u64]));
+            let row = (first + n) as u64;
+            let mut random = Random::seed_from_u64(bits::hash(&[self.seed, self.iteration, row]));
             let mut hashes = Vec::with_capacity(s);
             let mut state = vec![0u64; words];
             // states that lose nothing come first, then what is left of the others

@@ -4,6 +4,7 @@ use ndarray::Array1;
 
 use crate::error::{Error, Result};
 use crate::model::Columns;
+use crate::ranks::{Decoder, Encode, Forest, Share, Sum};
 
 /// The weighted means of the $K$ statistics, and the weight of the rows in which each of the $D$ columns is there.
 #[derive(Debug, Clone)]
@@ -38,6 +39,7 @@ impl ColumnMeans {
 }
 
 /// Weighted means of the statistics over the values that are present.
+#[derive(Debug)]
 pub(super) struct Means {
     sums: Vec<f64>,
     weight: Vec<f64>,
@@ -58,11 +60,41 @@ impl Means {
         debug_assert_eq!(t.len(), columns.k());
     }
 
+    /// The means over the rows of all ranks, and whether a value is missing in one of them, where this one has found `own`.
+    pub(super) fn of_all(
+        share: &Share,
+        columns: &Columns,
+        own: Result<(Forest<Means>, bool)>,
+    ) -> Result<(ColumnMeans, bool)> {
+        let (own, missing) = share.ranks.agree(own, share.n() as u64)?;
+        let sum = share.ranks.sum(share.shards.count(), own)?;
+        let sum = share.ranks.broadcast(0, sum)?;
+        Ok((sum.finish(columns), share.ranks.any(missing)?))
+    }
+
     pub(super) fn finish(mut self, columns: &Columns) -> ColumnMeans {
         for (d, _, span) in columns.iter().filter(|(d, _, _)| self.weight[*d] > 0.0) {
             self.sums[span].iter_mut().for_each(|sum| *sum /= self.weight[d]);
         }
         ColumnMeans { means: self.sums, weight: self.weight }
+    }
+}
+
+impl Encode for Means {
+    fn encode(&self, out: &mut Vec<u8>) {
+        self.sums.encode(out);
+        self.weight.encode(out);
+    }
+
+    fn decode(from: &mut Decoder<'_>) -> Option<Means> {
+        Some(Means { sums: Encode::decode(from)?, weight: Encode::decode(from)? })
+    }
+}
+
+impl Sum for Means {
+    fn add(&mut self, other: Means) {
+        Sum::add(&mut self.sums, other.sums);
+        Sum::add(&mut self.weight, other.weight);
     }
 }
 

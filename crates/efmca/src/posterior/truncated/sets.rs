@@ -7,6 +7,7 @@ use super::proposals::Random;
 use super::state::State;
 use super::ways::MANY_ACTIVE;
 use crate::error::{Error, Result};
+use crate::ranks::Ranks;
 
 /// $\mathcal K^{(n)}$ for all rows: $S$ different states each, as bits.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,6 +82,24 @@ impl Sets {
             return Err(Error::setting("sets", "damaged", format!("a state has causes beyond the {h} that there are")));
         }
         Ok(Sets { h, s, bits })
+    }
+
+    /// The sets of some rows.
+    pub(crate) fn of_rows(&self, rows: std::ops::Range<usize>) -> Sets {
+        let size = self.s * self.words();
+        Sets { bits: self.bits[rows.start * size..rows.end * size].to_vec(), ..*self }
+    }
+
+    /// The sets of all rows, of which each rank has its own; on rank 0 only.
+    pub(crate) fn gathered(&self, ranks: &Ranks) -> Result<Option<Sets>> {
+        let all = ranks.gather(self.bits.clone())?;
+        Ok(all.map(|all| Sets { bits: all.concat(), ..*self }))
+    }
+
+    /// The sets of all rows on all ranks.
+    pub(crate) fn of_all(&self, ranks: &Ranks) -> Result<Sets> {
+        let all = self.gathered(ranks)?.map(|sets| sets.bits);
+        Ok(Sets { bits: ranks.broadcast(0, all)?, ..*self })
     }
 
     pub(crate) fn bits_mut(&mut self) -> &mut [u64] {

@@ -6,6 +6,7 @@ use super::layout::Layout;
 use super::observations::Row;
 use crate::model::Columns;
 use crate::posterior::Moments;
+use crate::ranks::{Decoder, Encode, Sum};
 
 /// [`Moments`] while they are being summed, with statistics in the frame of the data.
 #[derive(Debug, Clone)]
@@ -120,5 +121,28 @@ fn add(mine: &mut Vec<f64>, theirs: &[f64]) {
         mine.extend_from_slice(theirs);
     } else {
         mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| *mine += theirs);
+    }
+}
+
+impl Encode for Sums {
+    fn encode(&self, out: &mut Vec<u8>) {
+        self.by_cause.encode(out);
+        self.by_strength.encode(out);
+        self.active.encode(out);
+        (self.weight, self.bound).encode(out);
+        (self.evaluations, self.replaced).encode(out);
+    }
+
+    fn decode(from: &mut Decoder<'_>) -> Option<Sums> {
+        let (by_cause, by_strength) = (Encode::decode(from)?, Encode::decode(from)?);
+        let (active, (weight, bound)) = Encode::decode(from)?;
+        let (evaluations, replaced) = Encode::decode(from)?;
+        Some(Sums { by_cause, by_strength, active, weight, bound, evaluations, replaced })
+    }
+}
+
+impl Sum for Sums {
+    fn add(&mut self, other: Sums) {
+        Sums::add(self, &other);
     }
 }

@@ -41,6 +41,8 @@ pub struct FeatureLearner {
     pi_init: Option<(f64, f64)>,
     pseudo_rows: f64,
     batches: usize,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    shards: Option<usize>,
     start: Start,
     spread: f64,
     seed: u64,
@@ -82,6 +84,7 @@ impl FeatureLearner {
             pi_init: None,
             pseudo_rows: FeatureLearner::PSEUDO_ROWS,
             batches: FeatureLearner::BATCHES,
+            shards: None,
             start: Start::default(),
             spread: FeatureLearner::SPREAD,
             seed: 0,
@@ -139,6 +142,14 @@ impl FeatureLearner {
     #[must_use]
     pub fn batches(mut self, batches: usize) -> FeatureLearner {
         self.batches = batches;
+        self
+    }
+
+    /// The number of shards into which rows are cut, which so many ranks can share (default: by the number of rows); see
+    /// [`Em::shards`].
+    #[must_use]
+    pub fn shards(mut self, shards: impl Into<Option<usize>>) -> FeatureLearner {
+        self.shards = shards.into();
         self
     }
 
@@ -203,7 +214,13 @@ impl FeatureLearner {
         if !(1..=LARGEST_H).contains(&self.causes) {
             return Err(Error::setting("causes", self.causes, format!("it must be a number from 1 to {LARGEST_H}")));
         }
-        for (name, value) in [("iterations", self.iterations), ("states", self.states), ("batches", self.batches)] {
+        let numbers = [
+            ("iterations", self.iterations),
+            ("states", self.states),
+            ("batches", self.batches),
+            ("shards", self.shards.unwrap_or(1)),
+        ];
+        for (name, value) in numbers {
             if value == 0 {
                 return Err(Error::setting(name, value, "it must be 1 or more"));
             }
@@ -294,6 +311,7 @@ impl FeatureLearner {
             .seed(self.seed)
             .pseudo_count(self.pseudo_rows * rows)
             .batches(self.batches)
+            .shards(self.shards)
             .truncated(Truncation::new(self.states).precision(Precision::Single).proposals(proposals));
         if let Some((low, high)) = self.pi_init {
             em = em.pi_init(low, high);

@@ -268,7 +268,7 @@ impl TableLearner {
         let mut em = Em::new(h).families(&families.all).iterations(self.iterations).seed(self.seed);
         em = em.resolutions(&families.resolutions).views(families.views.clone());
         em = em.pseudo_count(self.pseudo_count).density_pseudo_count(self.pseudo_count * DENSITY_SHARE);
-        em = em.tolerance(self.tolerance).superposition(self.superposition);
+        em = em.tolerance(self.tolerance).superposition(self.superposition).shards(self.shards);
         if let Some(structure) = &self.structure {
             em = em.structure(structure.clone());
         }

@@ -36,6 +36,8 @@ pub struct TableLearner {
     pub(super) iterations: usize,
     pub(super) starts: Option<usize>,
     pub(super) states: Option<usize>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) shards: Option<usize>,
     pub(super) seed: u64,
     #[serde(default)]
     pub(super) exact: bool,
@@ -93,6 +95,7 @@ impl TableLearner {
             iterations: 100,
             starts: None,
             states: None,
+            shards: None,
             seed: 0,
             exact: false,
             tolerance: TOLERANCE,
@@ -161,6 +164,14 @@ impl TableLearner {
     #[must_use]
     pub fn states(mut self, states: impl Into<Option<usize>>) -> TableLearner {
         self.states = states.into();
+        self
+    }
+
+    /// The number of shards into which rows are cut where posteriors are truncated, which so many ranks can share (default: by the
+    /// number of rows); see [`Em::shards`](crate::Em::shards).
+    #[must_use]
+    pub fn shards(mut self, shards: impl Into<Option<usize>>) -> TableLearner {
+        self.shards = shards.into();
         self
     }
 
@@ -259,6 +270,7 @@ impl TableLearner {
             ("iterations", self.iterations),
             ("starts", self.starts.unwrap_or(1)),
             ("states", self.states.unwrap_or(1)),
+            ("shards", self.shards.unwrap_or(1)),
         ] {
             if value == 0 {
                 return Err(Error::setting(name, 0, "give 1 or more"));

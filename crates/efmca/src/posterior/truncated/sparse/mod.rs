@@ -29,11 +29,12 @@ use super::passes::Passes;
 use super::rows::{Job, Kept, Task, neighbours};
 use super::sums::Sums;
 use super::work::Work;
-use super::{Effort, MOST_CHUNKS, SMALLEST_CHUNK, Truncated, sets, tree};
+use super::{Batch, Effort, Truncated, each_shard, finished, sets, tree};
 use crate::cancel;
 use crate::error::{Error, Result};
 use crate::model::{Model, Tables};
 use crate::posterior::Moments;
+use crate::ranks::{Decoder, Encode, Forest, Sum};
 use observations::Entries;
 
 /// Parts into which states are divided for the M-step, which are summed apart.
@@ -49,15 +50,29 @@ pub(super) struct SparseSums {
     states: HashMap<Box<[u64]>, f64>,
 }
 
-impl SparseSums {
-    fn add(mut self, other: SparseSums) -> SparseSums {
-        self.sums.add(&other.sums);
+impl Sum for SparseSums {
+    fn add(&mut self, other: SparseSums) {
+        Sums::add(&mut self.sums, &other.sums);
         // each state has a sum of its own, so that their order is of no matter
         #[allow(clippy::iter_over_hash_type)]
         for (state, q) in other.states {
             *self.states.entry(state).or_default() += q;
         }
-        self
+    }
+}
+
+impl Encode for SparseSums {
+    fn encode(&self, out: &mut Vec<u8>) {
+        self.sums.encode(out);
+        // each state has a sum of its own, so that their order is of no matter
+        let states: Vec<(Vec<u64>, f64)> = self.states.iter().map(|(state, q)| (state.to_vec(), *q)).collect();
+        states.encode(out);
+    }
+
+    fn decode(from: &mut Decoder<'_>) -> Option<SparseSums> {
+        let sums = Encode::decode(from)?;
+        let states: Vec<(Vec<u64>, f64)> = Encode::decode(from)?;
+        Some(SparseSums { sums, states: states.into_iter().map(|(state, q)| (state.into(), q)).collect() })
     }
 }
 
@@ -74,7 +89,7 @@ impl Truncated<'_> {
         data: &SparseObservations,
         (model, tables): (&Model, &Tables),
         job: Job,
-        all: Range<usize>,
+        batch: Batch,
         beta: f64,
     ) -> Result<(Moments, Effort)> {
         let frame = Frame::identity(data.columns());
@@ -97,19 +112,26 @@ impl Truncated<'_> {
             seed: self.seed,
             iteration: self.iteration,
         };
-        let chunk = data.n().div_ceil(MOST_CHUNKS).max(SMALLEST_CHUNK);
+        let (share, chunk) = (data.share(), data.share().shards.chunk());
+        let (mut own, filled) = (Forest::new(), self.filled);
         let kept: Kept<'_, f64> =
             Kept { sets: self.sets.bits_mut(), bounds: &mut self.bounds, q: &mut self.q, given: &mut [] };
-        let kept = kept.split(all.start, task.s, task.words).1.split(all.len(), task.s, task.words).0;
-        if !self.filled {
-            fill(&task, data, all.clone(), kept.sets);
-        }
-        let leaf = |rows: Range<usize>, kept: Kept<'_, f64>| chunk_of_rows(&task, data, job, rows, kept);
-        let SparseSums { mut sums, states } =
-            tree(all, chunk, (task.s, task.words), kept, &leaf, &|a, b| SparseSums::add(a, b))?;
-        give_zeros(&task, data.zero(), states, &mut sums);
-        let moments = sums.moments(data.columns(), &layout, &frame);
-        Ok((moments, Effort { evaluations: sums.evaluations, replaced: sums.replaced }))
+        let each = |rows: Range<usize>, kept: Kept<'_, f64>| {
+            if !filled {
+                fill(&task, data, rows.clone(), kept.sets);
+            }
+            let leaf = |rows: Range<usize>, kept: Kept<'_, f64>| chunk_of_rows(&task, data, job, rows, kept);
+            tree(rows, chunk, (task.s, task.words), kept, &leaf, &|mut a: SparseSums, b| {
+                a.add(b);
+                a
+            })
+        };
+        let done = each_shard(share, batch, (task.s, task.words), kept, &mut own, each);
+        finished(share, done.map(|()| own), model, |SparseSums { mut sums, states }| {
+            give_zeros(&task, data.zero(), states, &mut sums);
+            let effort = Effort { evaluations: sums.evaluations, replaced: sums.replaced };
+            (sums.moments(data.columns(), &layout, &frame), effort)
+        })
     }
 }
 
