@@ -1,5 +1,8 @@
 //! What docs/RELIABILITY.md says about the sources: which of them are unsafe, and what the crates of others are.
 
+// crates in several versions are shown
+#![allow(clippy::print_stderr)]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -245,8 +245,8 @@ mod tests {
 
     #[test]
     fn long_messages_go_in_pieces() {
-        assert_eq!(pieces(0).collect::<Vec<_>>(), [0..0]);
-        assert_eq!(pieces(10).collect::<Vec<_>>(), [0..10]);
+        assert!(pieces(0).eq(std::iter::once(0..0)));
+        assert!(pieces(10).eq(std::iter::once(0..10)));
         let long: Vec<_> = pieces(2 * LONGEST + 1).collect();
         assert_eq!((long.len(), long[2].clone()), (3, 2 * LONGEST..2 * LONGEST + 1));
     }

@@ -69,7 +69,8 @@ fn size_of_terms(model: &Model, y: &Array2<f64>, weights: Option<&Array1<f64>>) 
 /// Demands something of a result, or says what it is instead.
 macro_rules! demand {
     ($holds:expr, $($instead:tt)*) => {
-        if !$holds {
+        let holds: bool = $holds;
+        if !holds {
             return Err(format!($($instead)*));
         }
     };
@@ -203,7 +204,8 @@ fn numbers_that_a_family_cannot_produce_end_in_a_model_or_an_error() {
 
 #[test]
 fn weights_that_hurt_end_in_a_model_or_an_error() {
-    let weights: [(&str, fn(usize) -> f64); 10] = [
+    type Weight = fn(usize) -> f64;
+    let weights: [(&str, Weight); 10] = [
         ("1e-300", |_| 1e-300),
         ("1e-90", |_| 1e-90),
         ("1e-10", |_| 1e-10),
