@@ -44,12 +44,15 @@ fn unsafe_code_is_where_the_document_says() {
     let mut found = BTreeMap::new();
     for path in sources() {
         let source = std::fs::read_to_string(&path).unwrap();
-        let code = source.lines().filter(|line| !line.trim_start().starts_with("//"));
+        // the types of functions of a library do nothing
+        let code =
+            source.lines().filter(|line| !line.trim_start().starts_with("//") && !line.contains("extern \"C\" fn("));
         let blocks = code.clone().filter(|line| line.contains(block) || line.contains(function)).count();
         let word = code.clone().any(|line| line.contains(concat!("unsafe", " ")));
         if blocks > 0 || word {
             let name = path.strip_prefix(root()).unwrap().display().to_string();
-            assert!(name.starts_with("crates/efmca/src/posterior/truncated/avx2/"), "{name} is unsafe");
+            let excepted = ["crates/efmca/src/posterior/truncated/avx2/", "crates/efmca-mpi/src/"];
+            assert!(excepted.iter().any(|folder| name.starts_with(folder)), "{name} is unsafe");
             let reasons = source.matches("SAFETY").count() + source.matches("# Safety").count();
             assert!(reasons > 0, "{name} gives no reason");
             found.insert(name, blocks);
