@@ -320,7 +320,7 @@ impl Denoiser {
                 return Ok(Denoised { estimate, members, interrupted });
             }
         }
-        let blend = causes.combined.blended_with(&by_groups, noisy, &curve);
+        let blend = causes.combined.blended_with(&by_groups.last, noisy, &curve);
         let estimate = if self.quality.preset().flattens { blend.flattened(noisy, &curve) } else { blend.estimate };
         Ok(Denoised { estimate, members, interrupted: watch.stopped() })
     }

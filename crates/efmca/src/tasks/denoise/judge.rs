@@ -41,35 +41,47 @@ struct Judge {
     variance: Vec<f64>,
 }
 
+/// The estimates of a pass: of causes, one at least, and of groups of similar patches from coarse to fine.
+pub(super) struct Estimates<'a> {
+    pub(super) by_causes: Vec<&'a Estimate>,
+    pub(super) by_groups: Vec<&'a Estimate>,
+}
+
 /// Puts together several estimates of an image, given estimates of a part of its data in the same order: they are mixed by how well they
 /// predict the rest of the data; flat places are made flat by the share with the least risk; and what is still missed of textures
 /// comes in.
+///
+/// Estimates of groups are mixed with each other first. Where a picture is smooth and the noise strong the coarse ones are the best of
+/// all; but the data that were left out are noisy, too, and with fewer weights at once less of them is taken for a difference.
 pub(super) fn judged(
     noisy: ArrayView4<'_, f64>,
-    estimates: &[&Estimate],
+    whole: &Estimates<'_>,
     thinned: &Thinned,
-    of_part: &[&Estimate],
+    part: &Estimates<'_>,
     (curve, support): (&NoiseCurve, Support),
 ) -> Estimate {
     let (pages, _, _, channels) = noisy.dim();
-    let mut result = estimates[0].clone();
-    let smallest = smallest_variance(estimates[0], curve);
+    let mut result = whole.by_causes[0].clone();
+    let smallest = smallest_variance(whole.by_causes[0], curve);
     for (page, channel) in (0..pages).flat_map(|page| (0..channels).map(move |channel| (page, channel))) {
         let at = s![page, .., .., channel];
         let plane = |image: &Array4<f64>| Plane::of(image.slice(at));
-        let candidates: Vec<Candidate> = estimates
-            .iter()
-            .zip(of_part)
-            .map(|(whole, part)| Candidate {
+        let candidates = |whole: &[&Estimate], part: &[&Estimate]| -> Vec<Candidate> {
+            let pairs = whole.iter().zip(part);
+            let candidate = |(whole, part): (&&Estimate, &&Estimate)| Candidate {
                 mean: Pair { whole: plane(&whole.mean), part: plane(&part.mean).map(|mean| mean / SHARE) },
                 square: Pair {
                     whole: plane(&whole.deviation).map(|deviation| deviation.powi(2)),
                     part: plane(&part.deviation).map(|deviation| (deviation / SHARE).powi(2)),
                 },
-            })
-            .collect();
+            };
+            pairs.map(candidate).collect()
+        };
+        let by_groups = candidates(&whole.by_groups, &part.by_groups);
+        let mut candidates = candidates(&whole.by_causes, &part.by_causes);
         let average = |pixel: usize| {
-            candidates.iter().map(|one| one.mean.whole.values[pixel]).sum::<f64>() / candidates.len() as f64
+            let all = || candidates.iter().chain(by_groups.last());
+            all().map(|one| one.mean.whole.values[pixel]).sum::<f64>() / all().count() as f64
         };
         let noisy = Plane::of(noisy.slice(at));
         let judge = Judge {
@@ -77,7 +89,13 @@ pub(super) fn judged(
             variance: (0..noisy.values.len()).map(|pixel| curve.at(average(pixel)).max(smallest)).collect(),
             noisy,
         };
-        let weights = judge.weights(&plane(&thinned.seen), &candidates);
+        let seen = plane(&thinned.seen);
+        if !by_groups.is_empty() {
+            let weights = judge.weights(&seen, &by_groups);
+            let mean = Pair::mixture(&by_groups, |one| &one.mean, &weights);
+            candidates.push(Candidate { mean, square: Pair::mixture(&by_groups, |one| &one.square, &weights) });
+        }
+        let weights = judge.weights(&seen, &candidates);
         let blend = Pair::mixture(&candidates, |one| &one.mean, &weights);
         // pixels are equally bright within what the estimates are uncertain about, each by its own data
         let uncertain = Pair::mixture(&candidates, |one| &one.square, &weights);
@@ -202,6 +220,10 @@ mod tests {
         (one(noisy, 1.0), one(seen, super::super::thinning::SHARE))
     }
 
+    fn of<'a>(by_causes: &'a Estimate, by_groups: &[&'a Estimate]) -> Estimates<'a> {
+        Estimates { by_causes: vec![by_causes], by_groups: by_groups.to_vec() }
+    }
+
     #[test]
     fn estimates_are_judged_by_their_risk_and_not_by_how_close_they_are_to_the_noise() {
         let poisson = family("poisson").unwrap();
@@ -213,7 +235,8 @@ mod tests {
         // the first follows the noise everywhere, the second is wrong on the left
         let (a, part_a) = estimates(&noisy, &thinned.seen, 2.0, 0.0);
         let (b, part_b) = estimates(&noisy, &thinned.seen, 12.0, 1.5);
-        let estimate = judged(noisy.view(), &[&a, &b], &thinned, &[&part_a, &part_b], (&curve, poisson.support()));
+        let estimate =
+            judged(noisy.view(), &of(&a, &[&b]), &thinned, &of(&part_a, &[&part_b]), (&curve, poisson.support()));
         let error = |estimate: &Estimate, columns: std::ops::Range<usize>| {
             let part = s![.., 20..180, columns, ..];
             (&estimate.mean.slice(part) - &clean.slice(part)).mapv(|e| e * e).mean().unwrap()
@@ -223,6 +246,13 @@ mod tests {
         assert!(right < 0.5 * error(&a, 140..190), "{right} of {}", error(&a, 140..190));
         // but for the rounding of weights
         assert!(estimate.deviation.iter().all(|deviation| deviation.is_finite() && *deviation >= 0.1 - 1e-9));
+        // of the groups' estimates the one that is right counts, wherever it stands
+        for (groups, of_part) in [([&b, &a], [&part_b, &part_a]), ([&a, &b], [&part_a, &part_b])] {
+            let (whole, part) = (of(&b, &groups), of(&part_b, &of_part));
+            let estimate = judged(noisy.view(), &whole, &thinned, &part, (&curve, poisson.support()));
+            assert!(error(&estimate, 10..60) < 1.3 * error(&a, 10..60), "{}", error(&estimate, 10..60));
+            assert!(error(&estimate, 140..190) < 0.5 * error(&a, 140..190), "{}", error(&estimate, 140..190));
+        }
         // missing pixels change little around them
         let mut missing = noisy.clone();
         missing.slice_mut(s![.., ..;5, ..;3, ..]).fill(f64::NAN);

@@ -4,11 +4,11 @@ use ndarray::{ArrayView4, Axis};
 
 use super::blocks::block_sums;
 use super::denoiser::{Denoiser, Member};
-use super::judge::judged;
+use super::judge::{Estimates, judged};
 use super::merge::Estimate;
 use super::noise_curve::NoiseCurve;
 use super::plan::Planned;
-use super::similar::SimilarPatches;
+use super::similar::{ByGroups, SimilarPatches};
 use super::thinning::Thinned;
 use crate::em::Progress;
 use crate::error::Result;
@@ -34,16 +34,19 @@ pub(super) struct ByCauses {
 }
 
 impl ByCauses {
-    /// All estimates, and one by groups of similar patches.
-    fn with<'a>(&'a self, groups: &'a Estimate) -> Vec<&'a Estimate> {
-        self.estimates.iter().chain([&self.combined, groups]).collect()
+    /// All estimates, and those by groups of similar patches.
+    fn with<'a>(&'a self, groups: &'a ByGroups) -> Estimates<'a> {
+        Estimates {
+            by_causes: self.estimates.iter().chain([&self.combined]).collect(),
+            by_groups: groups.steps.iter().chain([&groups.last]).collect(),
+        }
     }
 }
 
 /// The estimates of a pass.
 pub(super) struct Found<'a> {
     pub(super) causes: &'a ByCauses,
-    pub(super) groups: &'a Estimate,
+    pub(super) groups: &'a ByGroups,
     pub(super) curve: &'a NoiseCurve,
 }
 

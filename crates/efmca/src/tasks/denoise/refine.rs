@@ -73,6 +73,8 @@ pub(super) struct Refinement<'a> {
     /// The square of the range of the image over the variance of the noise.
     pub(super) signal_to_noise: f64,
     pub(super) effort: Effort,
+    /// Whether estimates on the way are wanted.
+    pub(super) keeps_steps: bool,
 }
 
 /// An estimate of a plane.
@@ -83,18 +85,39 @@ pub(super) struct Refined {
     pub(super) covariance: Plane,
 }
 
+/// The last estimate, and those on the way if they are wanted: of the largest blocks, of 4 x 4 and of 2 x 2 pixels.
+#[derive(Debug, Clone)]
+pub(super) struct Path {
+    pub(super) steps: Vec<Refined>,
+    pub(super) last: Refined,
+}
+
 impl Refinement<'_> {
     /// The smallest image that patches fit into.
     pub(super) const SMALLEST: usize = SIDE;
 
     /// An estimate of a plane without missing pixels, or none if `see`, which is called after each step, ends the work.
-    pub(super) fn run(&self, noisy: &Plane, see: &mut dyn FnMut() -> ControlFlow<()>) -> Option<Refined> {
-        let pilot = self.pilot(noisy, see)?;
-        self.rounds(noisy, pilot, see)
+    pub(super) fn run(&self, noisy: &Plane, see: &mut dyn FnMut() -> ControlFlow<()>) -> Option<Path> {
+        let mut steps = Vec::new();
+        let pilot = self.pilot(noisy, &mut steps, see)?;
+        let last = self.rounds(noisy, pilot, see)?;
+        Some(Path { steps, last })
+    }
+
+    /// The covariance of an estimate that follows the noise by these shares.
+    fn refined(&self, mean: Plane, follows: &Plane) -> Refined {
+        let pixels = follows.values.iter().zip(&mean.values);
+        let covariance = pixels.map(|(share, mean)| PILOT_HAS_SEEN * share * self.curve.at(*mean)).collect();
+        Refined { covariance: mean.with(covariance), mean }
     }
 
     /// From the largest blocks down to pixels.
-    fn pilot(&self, noisy: &Plane, see: &mut dyn FnMut() -> ControlFlow<()>) -> Option<Plane> {
+    fn pilot(
+        &self,
+        noisy: &Plane,
+        steps: &mut Vec<Refined>,
+        see: &mut dyn FnMut() -> ControlFlow<()>,
+    ) -> Option<Plane> {
         let mut block = largest_block(self.signal_to_noise, noisy.rows.min(noisy.columns));
         let blocks = noisy.binned(block);
         let start = blocks.blurred(1.0);
@@ -109,9 +132,12 @@ impl Refinement<'_> {
         let (first_estimate, _) = self.filtered(&blocks, &start, block, first);
         see().continue_value()?;
         let wiener = GroupFilter { size: 32, weights: Weights::Wiener, ..first };
-        let (estimate, _) = self.filtered(&blocks, &first_estimate, block, wiener);
+        let (estimate, follows) = self.filtered(&blocks, &first_estimate, block, wiener);
         see().continue_value()?;
         let mut pilot = estimate.interpolated(block, noisy.rows, noisy.columns);
+        if self.keeps_steps {
+            steps.push(self.refined(pilot.map(|value| self.possible(value)), &of_pixels(&follows, block, noisy)));
+        }
         while block > 1 {
             block -= 1;
             let step = if block > 1 { 2 } else { self.effort.step };
@@ -119,7 +145,13 @@ impl Refinement<'_> {
                 GroupFilter { side: SIDE, size: 16, reach: self.effort.reach, step, weights: Weights::Missed(MISSED) };
             pilot = self.step(noisy, &pilot, block, missed).0;
             see().continue_value()?;
-            pilot = self.step(noisy, &pilot, block, GroupFilter { size: 32, weights: Weights::Wiener, ..missed }).0;
+            let wiener = GroupFilter { size: 32, weights: Weights::Wiener, ..missed };
+            let (estimate, follows) = self.step(noisy, &pilot, block, wiener);
+            // those between are hardly different, and the one of pixels is near to the last estimate
+            if self.keeps_steps && [2, 4].contains(&block) {
+                steps.push(self.refined(estimate.clone(), &follows));
+            }
+            pilot = estimate;
             see().continue_value()?;
         }
         Some(pilot)
@@ -144,9 +176,7 @@ impl Refinement<'_> {
             pilot = mean.map(|sum| sum / count);
             follows = follows.map(|sum| sum / count);
         }
-        let covariance = follows.values.iter().zip(&pilot.values);
-        let covariance = covariance.map(|(share, mean)| PILOT_HAS_SEEN * share * self.curve.at(*mean)).collect();
-        Some(Refined { covariance: pilot.with(covariance), mean: pilot })
+        Some(self.refined(pilot, &follows))
     }
 
     /// Filters blocks of an image with a pilot of its pixels; the result is of pixels again.
@@ -156,10 +186,8 @@ impl Refinement<'_> {
             return (pilot.clone(), pilot.map(|_| 0.0));
         }
         let (mean, follows) = self.filtered(&blocks, &pilot_blocks, block, filter);
-        let pixels = |plane: &Plane| plane.interpolated(block, noisy.rows, noisy.columns);
-        // a pixel is one of several in its block
-        let share = 1.0 / (block * block) as f64;
-        (pixels(&mean).map(|value| self.possible(value)), pixels(&follows).map(|value| (value * share).max(0.0)))
+        let mean = mean.interpolated(block, noisy.rows, noisy.columns).map(|value| self.possible(value));
+        (mean, of_pixels(&follows, block, noisy))
     }
 
     /// Filters means of blocks.
@@ -188,6 +216,13 @@ impl Refinement<'_> {
     }
 }
 
+/// Shares of the noise of blocks, as shares of that of each pixel of an image.
+fn of_pixels(follows: &Plane, block: usize, image: &Plane) -> Plane {
+    // a pixel is one of several in its block
+    let share = 1.0 / (block * block) as f64;
+    follows.interpolated(block, image.rows, image.columns).map(|value| (value * share).max(0.0))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -201,7 +236,8 @@ mod tests {
         let noise = family(spec).unwrap();
         let noisy = Corruption::new(&noise).seed(3).run(clean.view()).unwrap().noisy;
         let curve = NoiseCurve::known(&*noise, 0.0, 12.0).unwrap();
-        let refinement = Refinement { family: &*noise, curve: &curve, signal_to_noise, effort: EFFORT };
+        let refinement =
+            Refinement { family: &*noise, curve: &curve, signal_to_noise, effort: EFFORT, keeps_steps: true };
         let plane = |image: &Array4<f64>| Plane::of(image.slice(s![0, .., .., 0]));
         let mut steps = 0;
         let mut count = || {
@@ -211,12 +247,21 @@ mod tests {
         let found = refinement.run(&plane(&noisy), &mut count).unwrap();
         assert_eq!(steps, EFFORT.steps(signal_to_noise, clean.dim().1.min(clean.dim().2)));
         assert!(refinement.run(&plane(&noisy), &mut || ControlFlow::Break(())).is_none());
-        assert!(found.covariance.values.iter().all(|value| *value >= 0.0 && value.is_finite()));
+        for Refined { mean, covariance } in found.steps.iter().chain([&found.last]) {
+            assert!(mean.values.iter().all(|value| (noise.support().low..=noise.support().high).contains(value)));
+            assert!(covariance.values.iter().all(|value| *value >= 0.0 && value.is_finite()));
+        }
+        let largest = largest_block(signal_to_noise, clean.dim().1.min(clean.dim().2));
+        let smaller = [2, 4].iter().filter(|block| **block < largest).count();
+        assert_eq!(found.steps.len(), 1 + smaller);
+        let without = Refinement { keeps_steps: false, ..refinement };
+        let without = without.run(&plane(&noisy), &mut || ControlFlow::Continue(())).unwrap();
+        assert!(without.steps.is_empty() && without.last.mean.values == found.last.mean.values);
         let error = |one: &Plane| {
             let squares = one.values.iter().zip(clean.iter()).map(|(a, b)| (a - b).powi(2));
             squares.sum::<f64>() / clean.len() as f64
         };
-        (error(&plane(&noisy)), error(&found.mean))
+        (error(&plane(&noisy)), error(&found.last.mean))
     }
 
     #[test]

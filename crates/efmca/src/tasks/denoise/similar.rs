@@ -52,6 +52,12 @@ impl<'a> SimilarPatches<'a> {
     }
 }
 
+/// What groups of similar patches give: the estimates on the way, from coarse to fine, and the last one.
+pub(super) struct ByGroups {
+    pub(super) steps: Vec<Estimate>,
+    pub(super) last: Estimate,
+}
+
 impl Denoiser {
     /// Steps that groups of similar patches take.
     pub(super) fn steps_of_groups(&self, similar: &SimilarPatches<'_>) -> usize {
@@ -66,11 +72,15 @@ impl Denoiser {
         by_causes: &Estimate,
         curve: &NoiseCurve,
         steps: &mut Steps<'_, '_, '_>,
-    ) -> Option<Estimate> {
+    ) -> Option<ByGroups> {
         let SimilarPatches { family, noisy, signal_to_noise } = *similar;
-        let refinement = Refinement { family, curve, signal_to_noise, effort: self.quality.preset().effort };
+        let preset = self.quality.preset();
+        // only a second pass can say what estimates on the way are worth
+        let keeps_steps = preset.second.is_some();
+        let refinement = Refinement { family, curve, signal_to_noise, effort: preset.effort, keeps_steps };
         let present = filled(noisy, &by_causes.mean);
-        let mut by_groups = Estimate { mean: Array4::zeros(noisy.dim()), deviation: Array4::zeros(noisy.dim()) };
+        let nothing = || Estimate { mean: Array4::zeros(noisy.dim()), deviation: Array4::zeros(noisy.dim()) };
+        let mut by_groups = ByGroups { steps: Vec::new(), last: nothing() };
         let stage = format!("similar patches{}", steps.behind);
         let (pages, _, _, channels) = noisy.dim();
         for (page, channel) in (0..pages).flat_map(|page| (0..channels).map(move |channel| (page, channel))) {
@@ -83,8 +93,14 @@ impl Denoiser {
                 if done < total { seen } else { ControlFlow::Continue(()) }
             };
             let refined = refinement.run(&Plane::of(present.slice(at)), &mut see)?;
-            refined.mean.copy_to(by_groups.mean.slice_mut(at));
-            refined.covariance.map(f64::sqrt).copy_to(by_groups.deviation.slice_mut(at));
+            // all planes take the same steps
+            by_groups.steps.resize_with(refined.steps.len(), nothing);
+            for (to, refined) in
+                by_groups.steps.iter_mut().zip(&refined.steps).chain([(&mut by_groups.last, &refined.last)])
+            {
+                refined.mean.copy_to(to.mean.slice_mut(at));
+                refined.covariance.map(f64::sqrt).copy_to(to.deviation.slice_mut(at));
+            }
         }
         Some(by_groups)
     }

@@ -91,18 +91,25 @@ impl LeftOut<'_> {
 fn on_the_simplex(sums: &[f64], k: usize, lambda: f64, expected: &[f64]) -> Vec<f64> {
     let (a, b) = sums.split_at(k * k);
     let mut weights = expected.to_vec();
+    // half of the gradient, kept up to date
+    let mut slopes: Vec<f64> = (0..k)
+        .map(|i| a[i * k..][..k].iter().zip(&weights).map(|(a, weight)| a * weight).sum::<f64>() - b[i])
+        .collect();
     for _ in 0..SWEEPS {
         let mut largest = 0.0f64;
         for i in 0..k {
             for j in 0..i {
-                let slope = |of: usize| -> f64 {
-                    let product: f64 = a[of * k..][..k].iter().zip(&weights).map(|(a, weight)| a * weight).sum();
-                    product - b[of] + lambda * (weights[of] - expected[of])
-                };
                 let curvature = a[i * k + i] + a[j * k + j] - 2.0 * a[i * k + j] + 2.0 * lambda;
-                let step = ((slope(j) - slope(i)) / curvature).clamp(-weights[i], weights[j]);
+                let step = ((slopes[j] - slopes[i]) / curvature).clamp(-weights[i], weights[j]);
+                if step == 0.0 {
+                    continue;
+                }
                 weights[i] += step;
                 weights[j] -= step;
+                let (of_i, of_j) = (&a[i * k..][..k], &a[j * k..][..k]);
+                slopes.iter_mut().zip(of_i.iter().zip(of_j)).for_each(|(slope, (i, j))| *slope += step * (i - j));
+                slopes[i] += lambda * step;
+                slopes[j] -= lambda * step;
                 largest = largest.max(step.abs());
             }
         }
