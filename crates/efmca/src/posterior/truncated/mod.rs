@@ -353,11 +353,7 @@ impl<'a> Truncated<'a> {
             iteration: self.iteration,
         };
         let (share, chunk) = (data.share(), data.share().shards.chunk());
-        let in_stars = job == Job::EStep
-            && task.flips_first
-            && !task.by_content
-            && !data.any_missing()
-            && stars::enough_places(task.s);
+        let in_stars = job == Job::EStep && task.flips_first && !task.by_content && stars::enough_places(task.s);
         let (mut own, mut given, filled) = (Forest::new(), Vec::new(), self.filled);
         let kept: Kept<'_, F> =
             Kept { sets: self.sets.bits_mut(), bounds: &mut self.bounds, q: &mut self.q, given: &mut [] };

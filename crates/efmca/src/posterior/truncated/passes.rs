@@ -258,9 +258,9 @@ impl<F: Float, R: Rank> Passes<F, R> {
         self.rows_in_block += 1;
     }
 
-    /// Gives `weight`, and the sum of statistics that goes with it, to the causes that own the columns in `state`. Nothing
-    /// may be missing.
-    pub(crate) fn give(&mut self, layout: &Layout<F, R>, state: &[u64], weight: f64, statistics: &[F]) {
+    /// Gives `weight`, and the sum of statistics that goes with it, to the causes that own the columns in `state`. Where values are
+    /// missing, columns have weights of their own, which are the first plane of statistics.
+    pub(crate) fn give(&mut self, layout: &Layout<F, R>, state: &[u64], weight: Option<f64>, statistics: &[F]) {
         let (width, size) = (layout.width, (1 + layout.l) * layout.width);
         self.grow(1, width);
         self.ranks[..width].copy_from_slice(layout.ranks(layout.h));
@@ -271,7 +271,7 @@ impl<F: Float, R: Rank> Passes<F, R> {
         let mut give = |cause: usize| {
             self.touch(cause);
             let (ranks, sums) = (&self.ranks[..width], &mut self.block[cause * size..][..size]);
-            kernel::give_owned(layout.set, layout.ranks(cause), ranks, F::of(weight), statistics, sums);
+            kernel::give_owned(layout.set, layout.ranks(cause), ranks, weight.map(F::of), statistics, sums);
         };
         bits::each(state, &mut give);
         give(layout.h);

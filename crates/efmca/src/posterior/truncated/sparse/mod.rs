@@ -270,7 +270,7 @@ fn give_zeros<R: Rank>(task: &Task<'_, f64, R>, zero: &Row<f64>, states: HashMap
             for (state, q) in states {
                 cancel::check();
                 statistics.iter_mut().zip(&zero.t).for_each(|(to, t)| *to = q * t);
-                passes.give(task.layout, state, *q, &statistics);
+                passes.give(task.layout, state, Some(*q), &statistics);
                 passes.flush(task.layout, &mut sums, false);
             }
             passes.flush(task.layout, &mut sums, true);

@@ -110,15 +110,21 @@ impl<F: Float> Stars<F> {
     }
 }
 
-/// The statistics of a few rows.
+/// The statistics of a few rows: $\vec T$, which is zero where a value is missing, and then, if any is missing anywhere, -1 where
+/// there is one: what $A$ is multiplied with.
 struct Batch<F> {
     row: Row<F>,
     t: Array2<F>,
 }
 
+/// The planes of a row in a product of matrices.
+fn planes<F: Float, R: Rank>(task: &Task<'_, F, R>) -> usize {
+    task.layout.l + usize::from(task.data.any_missing())
+}
+
 impl<F: Float> Batch<F> {
     fn new<R: Rank>(task: &Task<'_, F, R>) -> Batch<F> {
-        let length = task.layout.l * task.layout.width;
+        let length = planes(task) * task.layout.width;
         Batch { row: Row::new(task.data.columns()), t: Array2::zeros((TOGETHER, length)) }
     }
 
@@ -126,7 +132,9 @@ impl<F: Float> Batch<F> {
     fn load<R: Rank>(&mut self, task: &Task<'_, F, R>, start: usize, rows: &[u32]) -> ArrayView2<'_, F> {
         for (mut t, row) in self.t.outer_iter_mut().zip(rows) {
             task.data.load(start + *row as usize, &mut self.row);
-            t.iter_mut().zip(&self.row.t).for_each(|(to, from)| *to = *from);
+            let (to_t, to_there) = t.as_slice_mut().unwrap_or(&mut []).split_at_mut(self.row.t.len());
+            to_t.copy_from_slice(&self.row.t);
+            to_there.iter_mut().zip(&self.row.present).for_each(|(to, present)| *to = F::ZERO - *present);
         }
         self.t.slice(s![..rows.len(), ..])
     }
