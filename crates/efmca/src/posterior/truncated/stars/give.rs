@@ -5,12 +5,12 @@ use std::ops::Range;
 use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, ArrayView2, s};
 
-use super::{Batch, END, Given, NONE, Shared, Stars, TOGETHER, planes, runs};
-use crate::posterior::truncated::bits;
+use super::{Batch, NONE, Shared, Stars, TOGETHER, planes, runs};
 use crate::posterior::truncated::kernel::{self, Float, Rank};
-use crate::posterior::truncated::passes::Passes;
-use crate::posterior::truncated::rows::Task;
+use crate::posterior::truncated::score::passes::Passes;
+use crate::posterior::truncated::states::bits;
 use crate::posterior::truncated::sums::Sums;
+use crate::posterior::truncated::task::{END, Given, Task};
 
 /// Parts into which stars are divided, which are summed apart.
 const PARTS: usize = 8;

@@ -7,9 +7,9 @@ use ndarray::linalg::general_mat_mul;
 
 use super::winners::Winners;
 use super::{Batch, Scores, Shared, Stars, TOGETHER, planes, runs};
-use crate::posterior::truncated::bits;
 use crate::posterior::truncated::kernel::{self, Float, Rank};
-use crate::posterior::truncated::rows::Task;
+use crate::posterior::truncated::states::bits;
+use crate::posterior::truncated::task::Task;
 
 /// Scores the rows of some stars; `scores` is their part of [`Stars::scores`].
 pub(super) fn scan<F: Float, R: Rank>(

@@ -2,9 +2,9 @@
 
 use ndarray::Array2;
 
-use crate::posterior::truncated::bits;
+use crate::posterior::truncated::data::layout::Layout;
 use crate::posterior::truncated::kernel::{self, Float, Rank};
-use crate::posterior::truncated::layout::Layout;
+use crate::posterior::truncated::states::bits;
 
 /// The parameters of the winners for all states of a star.
 pub(super) struct Winners<F, R> {

@@ -1,11 +1,11 @@
 //! Scoring states by passes over the columns, one for each cause: for states with few active causes.
 
-use super::bits;
-use super::chains::Chains;
-use super::kernel::{self, Float, Rank, TwoBest};
-use super::layout::Layout;
-use super::observations::Row;
-use super::sums::Sums;
+use crate::posterior::truncated::data::layout::Layout;
+use crate::posterior::truncated::data::observations::Row;
+use crate::posterior::truncated::kernel::{self, Float, Rank, TwoBest};
+use crate::posterior::truncated::score::chains::Chains;
+use crate::posterior::truncated::states::bits;
+use crate::posterior::truncated::sums::Sums;
 
 /// Rows that are summed in the precision of the kernel before they are added to the sums in `f64`.
 const BLOCK_ROWS: usize = 256;

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use ndarray::Array1;
 
-use super::frame::Frame;
-use super::kernel::{Float, LANES};
-use super::scatter::{ColumnMeans, Means, Scatter};
 use crate::cancel;
 use crate::error::Result;
 use crate::model::{Columns, Data, Geometry, RowReader};
+use crate::posterior::truncated::data::frame::Frame;
+use crate::posterior::truncated::data::scatter::{ColumnMeans, Means, Scatter};
+use crate::posterior::truncated::kernel::{Float, LANES};
 use crate::ranks::{Forest, Share};
 
 /// The sufficient statistics of a data set in a [`Frame`], one plane for each $l$, in the precision of the kernel.
