@@ -92,6 +92,52 @@ fn no_room_uses_one_above_it() {
     assert!(seen > 200, "only {seen} imports were found");
 }
 
+/// The rooms of truncated posteriors. A room may use itself and the rooms in the lines before its own.
+const ROOMS: [&[&str]; 11] = [
+    &["states"],
+    &["kernel", "avx2"],
+    &["data"],
+    &["sums"],
+    &["score"],
+    &["proposals"],
+    &["truncation", "task"],
+    &["stars"],
+    &["row"],
+    &["shards"],
+    // what is done with all rows: these use the module itself, too
+    &["sparse", "removal", "bench"],
+];
+
+#[test]
+fn rooms_of_truncated_posteriors_stand_in_a_line_and_the_map_names_every_file() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/posterior/truncated");
+    let map = std::fs::read_to_string(source.join("mod.rs")).unwrap();
+    let level = |room: &str| ROOMS.iter().position(|rooms| rooms.contains(&room));
+    let mut seen = 0;
+    for path in files(&source) {
+        let inside = path.strip_prefix(&source).unwrap();
+        let first = inside.components().next().unwrap().as_os_str().to_string_lossy();
+        let room = first.strip_suffix(".rs").unwrap_or(&first);
+        let name = path.file_stem().unwrap().to_string_lossy();
+        if room == "mod" {
+            continue;
+        }
+        let named = name == "mod" || name == "tests" || map.contains(&format!("`{name}`"));
+        assert!(named, "{} is not on the map in mod.rs", inside.display());
+        let own = level(room).unwrap_or_else(|| panic!("{room} has no place among the rooms (tests/layers.rs)"));
+        for other in named_after(&code(&path), "crate::posterior::truncated::") {
+            let Some(place) = level(&other) else {
+                assert_eq!(own, ROOMS.len() - 1, "{} uses {other} of the module", inside.display());
+                continue;
+            };
+            let twins = [room, other.as_str()].iter().all(|room| ["kernel", "avx2"].contains(room));
+            assert!(place < own || other == room || twins, "{}: {room} uses {other}", inside.display());
+            seen += 1;
+        }
+    }
+    assert!(seen > 80, "only {seen} imports were found");
+}
+
 #[test]
 fn tasks_use_each_other_without_a_cycle() {
     let tasks = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/tasks");

@@ -233,9 +233,9 @@ fn the_bound_never_falls_with_many_causes() {
 
 #[test]
 fn the_same_bits_for_any_number_of_threads_and_on_any_kernel() {
-    for (causes, pi) in [(40, 0.05), (300, 0.2)] {
+    for (causes, pi, holes) in [(40, 0.05, 0.0), (40, 0.05, 0.1), (300, 0.2, 0.0)] {
         let model = random_model(vec![family("gaussian").unwrap(); 50], causes, 5);
-        let y = model.sample(400, 2).y;
+        let y = with_holes(&model.sample(400, 2).y, holes, 1);
         for precision in [Precision::Single, Precision::Double] {
             let em = Em::new(causes).family(family("gaussian").unwrap()).pi_init(pi, pi).iterations(3).seed(9);
             let fit = |threads: usize, portable: bool| {

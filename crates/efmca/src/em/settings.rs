@@ -1,11 +1,13 @@
 //! The settings of a training.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
-use super::{Hold, Init, Schedule, Structure};
+use super::{Fit, Hold, Init, Schedule, Structure};
 use crate::family::FamilySpec;
 use crate::model::{Background, Resolution, Superposition, Views};
-use crate::posterior::{LARGEST_EXACT_H, Truncation};
+use crate::posterior::{LARGEST_EXACT_H, Sets, Truncation};
 use crate::ranks::Shards;
 
 /// $S$ where nothing was said: the paper's.
@@ -85,6 +87,10 @@ pub struct Em {
     // checkpoints without it stay as they are
     #[serde(rename = "further iterations", skip_serializing_if = "is_zero")]
     pub(super) further: usize,
+    /// The sets of the model that posteriors are taken from, so that they need not be found again. They follow from that model,
+    /// and are no part of checkpoints.
+    #[serde(skip)]
+    pub(super) given_sets: Option<Arc<Sets>>,
 }
 
 /// Whether a run has its own iterations only.
@@ -125,6 +131,7 @@ impl Em {
             views: None,
             shards: None,
             further: 0,
+            given_sets: None,
         }
     }
 
@@ -216,6 +223,14 @@ impl Em {
     pub fn init(mut self, init: Init) -> Em {
         self.init = init;
         self
+    }
+
+    /// Starts with the posteriors of a training of the same data ([`Init::Posteriors`]), whose sets of states go on as well: a model
+    /// alone would have to find them again.
+    #[must_use]
+    pub(crate) fn with_posteriors_of(mut self, fit: &Fit) -> Em {
+        self.given_sets = fit.sets.clone().map(Arc::new);
+        self.init(Init::Posteriors(Box::new(fit.model.clone())))
     }
 
     /// The priors $\pi_h$ start uniformly drawn from this range (default: all at $2/H$, or 0.3 if that is less).

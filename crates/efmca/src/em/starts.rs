@@ -106,7 +106,9 @@ impl Em {
         };
         let begin = |start: usize| -> Result<Run<'_>> {
             let model = self.initial_model(y, &training, &average, other.as_ref(), start)?;
-            Ok(Run::new(self, &training, &average, model))
+            let mut run = Run::new(self, &training, &average, model);
+            self.hand_sets(&mut run, &training)?;
+            Ok(run)
         };
         // The best start is run again from its beginning, so that the observer sees all of it.
         let one = self.starts == 1 || matches!(self.init, Init::Model(_) | Init::Posteriors(_));
@@ -118,6 +120,17 @@ impl Em {
             fit.stop = StopReason::Interrupted;
         }
         Ok(fit)
+    }
+
+    /// Gives the sets that came with [`Init::Posteriors`], if they are such as `training` has, to a run that has none yet.
+    fn hand_sets(&self, run: &mut Run<'_>, training: &Training) -> Result<()> {
+        let Some(sets) = self.given_sets.as_deref() else { return Ok(()) };
+        match run.posteriors.sets() {
+            Some(own) if training.has_rows_of(sets) && (own.h(), own.s()) == (sets.h(), sets.s()) => {
+                run.posteriors.continue_from(sets.clone(), 1)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Takes a run to its end, after this many iterations at the latest.
@@ -266,7 +279,8 @@ impl Em {
         }
         match (&self.init, other) {
             (Init::Posteriors(reference), Some(other)) => {
-                let run = Run::new(self, other, average, (**reference).clone());
+                let mut run = Run::new(self, other, average, (**reference).clone());
+                self.hand_sets(&mut run, other)?;
                 self.adopt(model, training, average, other, run)
             }
             (_, Some(gaussian)) => self.warm(y, model, training, average, (gaussian, start)),

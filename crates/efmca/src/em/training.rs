@@ -8,7 +8,7 @@ use super::Em;
 use crate::error::Result;
 use crate::model::{Columns, Data, Statistics, is_sparse};
 use crate::posterior::truncated::Substitutes;
-use crate::posterior::{Observed, Truncation};
+use crate::posterior::{Observed, Sets, Truncation};
 use crate::ranks::{self, Ranks, Share};
 
 /// Rows that starting values are taken from.
@@ -96,6 +96,11 @@ impl Training {
             Training::Exact(statistics, _) => statistics.row(n),
             Training::Truncated { observed, .. } => observed.statistics(n, data),
         }
+    }
+
+    /// Whether `sets` are of as many rows as there are on all ranks.
+    pub(super) fn has_rows_of(&self, sets: &Sets) -> bool {
+        matches!(self, Training::Truncated { observed, .. } if observed.n() == sets.n())
     }
 
     /// The rows that count, of those that this rank looks after.

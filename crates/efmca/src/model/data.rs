@@ -1,5 +1,7 @@
 //! Where rows of data come from.
 
+use std::cell::Cell;
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -362,7 +364,15 @@ impl Data for RowRange<'_> {
 pub(crate) struct RowReader<'a> {
     columns: &'a Columns,
     data: &'a dyn Data,
+    /// $\log h$ of counts that were seen, NaN for others; columns of the same family share it. A logarithm of a factorial takes longer
+    /// than all else that is done with a value.
+    known: Vec<[Cell<f64>; COUNTS]>,
+    /// Which of these belongs to a column.
+    known_of: Vec<usize>,
 }
+
+/// Whole numbers from zero to below this are remembered.
+const COUNTS: usize = 256;
 
 impl<'a> RowReader<'a> {
     pub(crate) fn new(columns: &'a Columns, data: &'a dyn Data) -> Result<RowReader<'a>> {
@@ -373,7 +383,29 @@ impl<'a> RowReader<'a> {
         if d != columns.d() {
             return Err(Error::shape("columns of the data", columns.d(), d));
         }
-        Ok(RowReader { columns, data })
+        let mut families: HashMap<*const (), usize> = HashMap::new();
+        let mut family_of = |column: usize| {
+            let next = families.len();
+            *families.entry(Arc::as_ptr(columns.family(column)).cast()).or_insert(next)
+        };
+        let known_of = (0..d).map(&mut family_of).collect();
+        let known = (0..families.len()).map(|_| std::array::from_fn(|_| Cell::new(f64::NAN))).collect();
+        Ok(RowReader { columns, data, known, known_of })
+    }
+
+    /// $\log h(y)$ of a value of a column.
+    pub(crate) fn log_h(&self, column: usize, y: f64) -> f64 {
+        let family = self.columns.family(column);
+        let place = y as usize;
+        // what is no count below the largest one is not the number that its place stands for
+        if place >= COUNTS || place as f64 != y {
+            return family.log_h(y);
+        }
+        let known = &self.known[self.known_of[column]][place];
+        if known.get().is_nan() {
+            known.set(family.log_h(y));
+        }
+        known.get()
     }
 
     /// The values of row `n`, NaN where missing.
@@ -410,7 +442,7 @@ impl<'a> RowReader<'a> {
                 _ => {
                     check(&**family, value, n, column)?;
                     family.t(value, t);
-                    family.log_h(value)
+                    self.log_h(column, value)
                 }
             };
             if t.iter().any(|t| t.is_nan() || t.abs() > Statistics::LARGEST) {

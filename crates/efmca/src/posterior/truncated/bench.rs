@@ -2,16 +2,17 @@
 
 use ndarray::Array2;
 
-use super::frame::Frame;
-use super::kernel::{Instructions, Rank};
-use super::layout::Layout;
-use super::observations::{Observations, Row};
-use super::owners::Owners;
-use super::passes::Passes;
-use super::walk::Walk;
-use super::{bits, ways};
 use crate::error::Result;
 use crate::model::{Model, Tables};
+use crate::posterior::truncated::data::frame::Frame;
+use crate::posterior::truncated::data::layout::Layout;
+use crate::posterior::truncated::data::observations::{Observations, Row};
+use crate::posterior::truncated::kernel::{Instructions, Rank};
+use crate::posterior::truncated::score::owners::Owners;
+use crate::posterior::truncated::score::passes::Passes;
+use crate::posterior::truncated::score::walk::Walk;
+use crate::posterior::truncated::score::ways;
+use crate::posterior::truncated::states::bits;
 use crate::ranks::Share;
 
 /// Scores states of the first row of a data set in single precision. It is here to be measured, not to be used.

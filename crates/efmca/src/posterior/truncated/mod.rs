@@ -5,57 +5,53 @@
 //! (Eqn. 41) and zero elsewhere; the bound is $\sum_n\log\sum_{\vec s \in \mathcal K^{(n)}} p(\vec y^{(n)}, \vec s)$. A state
 //! leaves $\mathcal K^{(n)}$ only for a better one, so with the parameters fixed the bound never falls.
 //!
+//! Rooms, each of which uses those before it alone (`tests/layers.rs`):
+//!
 //! ```text
-//! observations ──▶ row ──▶ score ──▶ propose ──▶ select ──▶ q ──▶ sums
-//! frame, layout            passes    proposals    select   work   passes
-//!                          or walk                                or walk
+//! states, kernel ──▶ data ──▶ score ──▶ stars ──▶ row ──▶ sparse
+//!                    sums     proposals ──▶ task ──▲
 //! ```
 //!
-//! | file | subject |
-//! | --- | --- |
-//! | `truncation`, `sets`, `state`, `bits` | settings; the sets $\mathcal K^{(n)}$; one state of them; states as words of bits |
-//! | `observations`, `frame`, `scatter` | the data as the kernel reads it, in coordinates in which single precision is enough |
-//! | `layout` | the tables of a model as the kernel reads them |
-//! | `rows`, `work` | the E-step of one row after the other; the present row |
-//! | `ways`, `passes`, `walk`, `chains` | scoring states: by cause where few are active, by column where many are |
-//! | `scan` | all flips of the first states of several rows at once |
-//! | `owners`, `centre` | a state with many active causes and the states near it; the state that most of a set are flips of |
-//! | `proposals/` | ways to propose states, one a file; EVO of Sec. 5.2.1 is `proposals/evolution` |
-//! | `select` | which states stay: a state leaves only for a better one |
-//! | `sums` | sums over rows, from which moments are made |
-//! | `stars/` | rows that share their first state, all at once |
-//! | `sparse/` | rows that are mostly zeros, by their other values |
-//! | `removal` | which causes can be spared, and posteriors without them |
-//! | `kernel/`, `avx2/` | the inner loops, safe and for processors with AVX2, with the same bits; `kernel/instructions` has the proof that a processor can run them |
-//! | `bench` | the kernel by itself, for benchmarks |
+//! | room | file | subject |
+//! | --- | --- | --- |
+//! | `states/` | `bits`, `state`, `sets` | states as words of bits; one state; the sets $\mathcal K^{(n)}$ and what they begin with |
+//! | `kernel/` | `mod`, `share`, `numbers`, `instructions` | the inner loops in safe code, which know ranks and parameters and no families; the same that share out columns; numbers and ranks; the proof that a processor can run others |
+//! | `avx2/` | `mod`, `scan`, `share`, `lanes` | the same loops for processors with AVX2, with the same bits |
+//! | `data/` | `observations` | rows of statistics |
+//! | | `frame`, `scatter` | coordinates in which single precision is enough |
+//! | | `layout` | the tables of a model, ranks and parameters side by side |
+//! | | `constants` | what zeros add to log-joints where they are not part of rows |
+//! | | `sums` | sums over rows, from which moments are made |
+//! | `score/` | `ways`, `passes`, `chains`, `scan`, `walk`, `owners`, `centre` | log-joints of states, and the way back: by cause where few are active, by column where many are |
+//! | `proposals/` | `evolution`, `one_flips`, `neighbours`, `marginals` | ways to propose states, one a file; EVO of Sec. 5.2.1 is `evolution` |
+//! | | `context`, `specs` | what a proposal sees, and how it is written down |
+//! | | `truncation` | the settings |
+//! | | `task` | what all rows of an E-step share, and where its results go |
+//! | `stars/` | `mod`, `winners`, `scan`, `give` | rows that share their first state, all at once, as products of matrices |
+//! | `row/` | `rows`, `work`, `select` | one row after the other: scores, proposals, which states stay, $q$, sums |
+//! | `sparse/` | `mod`, `observations` | rows that are mostly zeros, by their other values |
+//! | | `shards` | the rows of a rank, and the tree of sums |
+//! | | `removal` | which causes can be spared, and posteriors without them |
+//! | | `bench` | the kernel by itself, for benchmarks |
+//!
+//! A new way to propose states is a file in `proposals/`; nothing else has to know of it but `proposals/specs`.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 mod bench;
-mod bits;
-mod centre;
-mod chains;
-mod frame;
+mod data;
 mod kernel;
-mod layout;
-mod observations;
-mod owners;
-mod passes;
 mod proposals;
 mod removal;
-mod rows;
-mod scan;
-mod scatter;
-mod select;
-mod sets;
+mod row;
+mod score;
+mod shards;
 mod sparse;
 mod stars;
-mod state;
+mod states;
 mod sums;
+mod task;
 mod truncation;
-mod walk;
-mod ways;
-mod work;
 
 use std::ops::Range;
 
@@ -67,21 +63,24 @@ pub use proposals::{
     Evolution, Marginals, Neighbours, OneFlips, Propose, Proposed, Random, RowContext, Selection, Variation,
 };
 pub(crate) use removal::Substitutes;
-pub use sets::Sets;
-pub use state::State;
+pub(crate) use shards::Batch;
+pub use states::{Sets, State};
+pub use sums::Effort;
 pub use truncation::{Precision, Truncation};
 
 use crate::error::{Error, Result};
 use crate::model::{Columns, Data, Model, Tables, is_sparse};
 use crate::posterior::Moments;
-use crate::ranks::{Decoder, Encode, Forest, Share, Sum};
+use crate::ranks::{Forest, Share};
+use data::layout::Layout;
+use data::observations::Observations;
 use kernel::{Float, Rank};
-use layout::Layout;
-use observations::Observations;
-use rows::{Job, Kept, Task};
+use row::rows;
+use shards::{ALL, each_shard, finished, tree};
 use sparse::SparseObservations;
 use stars::Stars;
 use sums::Sums;
+use task::{END, Job, Kept, Task};
 
 /// Rows that weigh more than this are kept in double precision, whatever was asked for.
 const HEAVIEST_SINGLE: f64 = 1e12;
@@ -159,26 +158,6 @@ impl Observed {
     /// $\vec T$ of a row, and which columns are present. A row that is not here is read from `data`.
     pub(crate) fn statistics(&self, n: usize, data: Option<&dyn Data>) -> (Vec<f64>, Vec<bool>) {
         both!(self, data_here => data_here.statistics(n, data))
-    }
-}
-
-/// The work of an E-step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Effort {
-    /// Log-joints that were evaluated.
-    pub evaluations: u64,
-    /// States that took the place of a worse one.
-    pub replaced: u64,
-}
-
-impl Encode for Effort {
-    fn encode(&self, out: &mut Vec<u8>) {
-        (self.evaluations, self.replaced).encode(out);
-    }
-
-    fn decode(from: &mut Decoder<'_>) -> Option<Effort> {
-        let (evaluations, replaced) = Encode::decode(from)?;
-        Some(Effort { evaluations, replaced })
     }
 }
 
@@ -353,11 +332,7 @@ impl<'a> Truncated<'a> {
             iteration: self.iteration,
         };
         let (share, chunk) = (data.share(), data.share().shards.chunk());
-        let in_stars = job == Job::EStep
-            && task.flips_first
-            && !task.by_content
-            && !data.any_missing()
-            && stars::enough_places(task.s);
+        let in_stars = job == Job::EStep && task.flips_first && !task.by_content && stars::enough_places(task.s);
         let (mut own, mut given, filled) = (Forest::new(), Vec::new(), self.filled);
         let kept: Kept<'_, F> =
             Kept { sets: self.sets.bits_mut(), bounds: &mut self.bounds, q: &mut self.q, given: &mut [] };
@@ -370,7 +345,7 @@ impl<'a> Truncated<'a> {
                 true => Stars::new(&task, rows.clone(), sets),
                 false => Stars::none(rows.start),
             };
-            given.resize(if in_stars { rows.len() * task.s } else { 0 }, (stars::END, F::ZERO));
+            given.resize(if in_stars { rows.len() * task.s } else { 0 }, (END, F::ZERO));
             let kept = Kept { sets, bounds, q, given: &mut given };
             let leaf = |rows: Range<usize>, kept: Kept<'_, F>| rows::rows(&task, job, rows, kept, &stars);
             let add = |mut a: Sums, b: Sums| {
@@ -387,81 +362,5 @@ impl<'a> Truncated<'a> {
             let effort = Effort { evaluations: sums.evaluations, replaced: sums.replaced };
             (sums.moments(data.columns(), &layout, data.frame()), effort)
         })
-    }
-}
-
-/// One of so many batches.
-pub(crate) type Batch = (usize, usize);
-
-/// All rows at a time.
-const ALL: Batch = (0, 1);
-
-/// Goes through the rows of a batch that are here, shard by shard.
-fn each_shard<F, T: Sum>(
-    share: &Share,
-    batch: Batch,
-    (s, words): (usize, usize),
-    kept: Kept<'_, F>,
-    sums: &mut Forest<T>,
-    mut each: impl FnMut(Range<usize>, Kept<'_, F>) -> Result<T>,
-) -> Result<()> {
-    let (mut rest, mut at) = (kept, share.first());
-    for shard in share.own() {
-        let rows = share.shards.batch(shard, batch);
-        let (kept, after) = rest.split(rows.start - at, s, words).1.split(rows.len(), s, words);
-        (rest, at) = (after, rows.end);
-        sums.push(shard, each(rows, kept)?);
-    }
-    Ok(())
-}
-
-/// The moments of all ranks, from the sums of the shards that are here.
-fn finished<T: Sum>(
-    share: &Share,
-    own: Result<Forest<T>>,
-    model: &Model,
-    moments: impl FnOnce(T) -> (Moments, Effort),
-) -> Result<(Moments, Effort)> {
-    let ranks = &share.ranks;
-    // ranks whose processors round in another way would go apart, and wait for each other for ever
-    let mark = if ranks.is_alone() { 0 } else { model.mark() };
-    let own = ranks.agree(own, mark)?;
-    let found = ranks.sum(share.shards.count(), own)?.map(moments);
-    ranks.broadcast(0, found)
-}
-
-/// Sums over `rows`: those of the two halves, in a tree whose shape depends on the number of rows alone. States have `words`
-/// words each, and rows `s` states.
-fn tree<F: Float, T: Send>(
-    rows: Range<usize>,
-    chunk: usize,
-    (s, words): (usize, usize),
-    kept: Kept<'_, F>,
-    leaf: &(impl Fn(Range<usize>, Kept<'_, F>) -> Result<T> + Sync),
-    add: &(impl Fn(T, T) -> T + Sync),
-) -> Result<T> {
-    if rows.len() <= chunk {
-        return leaf(rows, kept);
-    }
-    let half = (rows.len().div_ceil(chunk) / 2).max(1) * chunk;
-    let (left, right) = kept.split(half, s, words);
-    let middle = rows.start + half;
-    let (left, right) = rayon::join(
-        || tree(rows.start..middle, chunk, (s, words), left, leaf, add),
-        || tree(middle..rows.end, chunk, (s, words), right, leaf, add),
-    );
-    Ok(add(left?, right?))
-}
-
-impl<'a, F> Kept<'a, F> {
-    fn split(self, rows: usize, s: usize, words: usize) -> (Kept<'a, F>, Kept<'a, F>) {
-        let (sets, other_sets) = self.sets.split_at_mut(rows * s * words);
-        let (bounds, other_bounds) = self.bounds.split_at_mut(rows);
-        let (q, other_q) = self.q.split_at_mut(if self.q.is_empty() { 0 } else { rows * s });
-        let (given, other_given) = self.given.split_at_mut(if self.given.is_empty() { 0 } else { rows * s });
-        (
-            Kept { sets, bounds, q, given },
-            Kept { sets: other_sets, bounds: other_bounds, q: other_q, given: other_given },
-        )
     }
 }

@@ -5,10 +5,11 @@ use std::ops::Range;
 use rand::{RngExt, SeedableRng};
 use rayon::prelude::*;
 
-use super::proposals::{Propose, Proposed, Random, RowContext};
-use super::{Sets, Truncated, Truncation, bits};
 use crate::error::Result;
 use crate::model::Model;
+use crate::posterior::truncated::proposals::{Propose, Proposed, Random, RowContext};
+use crate::posterior::truncated::states::bits;
+use crate::posterior::truncated::{Sets, Truncated, Truncation};
 use crate::ranks::{Forest, Share};
 
 /// Rows whose losses are summed apart; it never depends on the number of threads.

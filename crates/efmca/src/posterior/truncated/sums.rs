@@ -1,12 +1,32 @@
 //! Sums over rows.
 
-use super::frame::Frame;
-use super::kernel::{Float, Rank};
-use super::layout::Layout;
-use super::observations::Row;
 use crate::model::Columns;
 use crate::posterior::Moments;
+use crate::posterior::truncated::data::frame::Frame;
+use crate::posterior::truncated::data::layout::Layout;
+use crate::posterior::truncated::data::observations::Row;
+use crate::posterior::truncated::kernel::{Float, Rank};
 use crate::ranks::{Decoder, Encode, Sum};
+
+/// The work of an E-step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Effort {
+    /// Log-joints that were evaluated.
+    pub evaluations: u64,
+    /// States that took the place of a worse one.
+    pub replaced: u64,
+}
+
+impl Encode for Effort {
+    fn encode(&self, out: &mut Vec<u8>) {
+        (self.evaluations, self.replaced).encode(out);
+    }
+
+    fn decode(from: &mut Decoder<'_>) -> Option<Effort> {
+        let (evaluations, replaced) = Encode::decode(from)?;
+        Some(Effort { evaluations, replaced })
+    }
+}
 
 /// [`Moments`] while they are being summed, with statistics in the frame of the data.
 #[derive(Debug, Clone)]

@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::kernel::Instructions;
-use super::proposals::{Evolution, Neighbours, OneFlips, Propose};
 use crate::error::{Error, Result};
+use crate::posterior::truncated::kernel::Instructions;
+use crate::posterior::truncated::proposals::{Evolution, Neighbours, OneFlips, Propose};
 
 /// Settings of truncated posteriors.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Truncation {
     pub(crate) states: usize,
     pub(crate) generations: usize,
-    #[serde(with = "super::proposals::specs")]
+    #[serde(with = "crate::posterior::truncated::proposals::specs")]
     pub(crate) proposals: Vec<Arc<dyn Propose>>,
     pub(crate) precision: Precision,
     /// It has no influence on results.

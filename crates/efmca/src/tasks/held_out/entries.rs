@@ -42,14 +42,17 @@ impl Entries {
         Entries { y, responsibilities, counts: Vec::new(), resolution: resolution.clone() }
     }
 
-    /// Equal values as one with the sum of their responsibilities, where values were rounded: the same sums in less time.
+    /// Equal values as one with the sum of their responsibilities, where most values repeat: the same sums in less time.
     pub(crate) fn grouped(&self) -> Cow<'_, Entries> {
-        if self.resolution.is_continuous() || !self.counts.is_empty() {
+        if !self.counts.is_empty() {
             return Cow::Borrowed(self);
         }
         let mut order: Vec<usize> = (0..self.y.len()).collect();
         order.sort_by(|a, b| self.y[*a].total_cmp(&self.y[*b]).then(a.cmp(b)));
         let groups: Vec<&[usize]> = order.chunk_by(|a, b| self.y[*a] == self.y[*b]).collect();
+        if self.resolution.is_continuous() && 2 * groups.len() > self.y.len() {
+            return Cow::Borrowed(self);
+        }
         let mut responsibilities = Array2::zeros((groups.len(), self.responsibilities.ncols()));
         for (group, mut sum) in groups.iter().zip(responsibilities.outer_iter_mut()) {
             group.iter().for_each(|place| sum += &self.responsibilities.row(*place));

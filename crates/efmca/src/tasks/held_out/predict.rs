@@ -35,8 +35,8 @@ pub(crate) struct Predictor<'a> {
 
 /// How $\log p(y; \vec\eta_h)$ is computed.
 enum Density {
-    /// By the family, as exactly as it can.
-    Exact,
+    /// By the family, as exactly as it can. Counts and the values of images repeat, so densities of whole numbers are kept.
+    Exact { kept: HashMap<(usize, u64), f64> },
     /// With tabulated $A(\vec\eta_h)$, and the statistics of a value taken once for all causes. It is many times faster, and
     /// differs from the exact one in the last digits.
     Tabulated(Vec<f64>),
@@ -64,7 +64,7 @@ impl<'a> Predictor<'a> {
             let centres = causes.map(|h| family.f(&model.profile(h)[span.clone()])).collect();
             Density::Integrated { resolution: resolution.clone(), centres, kept: HashMap::new() }
         } else {
-            Density::Exact
+            Density::Exact { kept: HashMap::new() }
         };
         Predictor { family, etas, density, negligible: NEGLIGIBLE, t: vec![0.0; family.l()], terms: Vec::new() }
     }
@@ -107,7 +107,10 @@ impl<'a> Predictor<'a> {
         terms.clear();
         for ((h, eta), r) in etas.iter().enumerate().zip(responsibilities).filter(|(_, r)| **r > *negligible) {
             let log = match density {
-                Density::Exact => family.log_density(y, eta),
+                Density::Exact { kept } if y.fract() == 0.0 => {
+                    *kept.entry((h, y.to_bits())).or_insert_with(|| family.log_density(y, eta))
+                }
+                Density::Exact { .. } => family.log_density(y, eta),
                 Density::Tabulated(a) => {
                     let inner: f64 = eta.iter().zip(&*t).map(|(eta, t)| eta * t).sum();
                     log_h + (inner - a[h])

@@ -38,7 +38,8 @@ impl EntrySums {
 
     /// Adds a value with its statistics to the causes that own it.
     fn add(&mut self, responsibilities: ArrayView1<'_, f64>, t: &[f64]) {
-        responsibilities.iter().enumerate().for_each(|(h, r)| self.add_to(h, *r, t));
+        // a value belongs to few of many causes
+        responsibilities.iter().enumerate().filter(|(_, r)| **r > 0.0).for_each(|(h, r)| self.add_to(h, *r, t));
     }
 }
 

@@ -8,7 +8,6 @@
 use std::ops::ControlFlow;
 
 use super::trials::{Trainer, Trial};
-use crate::em::Init;
 use crate::error::Result;
 use crate::model::Tables;
 use crate::tasks::held_out::{Posteriors, Scores};
@@ -30,7 +29,7 @@ impl Trainer<'_, '_> {
             for (trial, sum) in trials.iter().zip(&mut found) {
                 let em = self.comparison.em(self.causes, seen).family(&trial.best.family).iterations(0);
                 let em = em.resolutions(&self.learned);
-                let em = em.seed(self.comparison.seed).init(Init::Posteriors(Box::new(fit.model.clone())));
+                let em = em.seed(self.comparison.seed).with_posteriors_of(fit);
                 let model = em.run(seen)?.model;
                 let scores = self.split.scores_given(&model, posteriors, |_| self.resolution).scaled(share);
                 *sum = Some(match sum.take() {

@@ -78,7 +78,9 @@ impl Ranking {
         // Patches are many beside the pixels of an image, so that causes explain noise, too, and the bound is highest for families
         // that suit what is left. No cause explains held-out pixels.
         let by_bic = split.overlap <= 1.0;
-        let described: Vec<Ranked> = trials.iter().map(|trial| describe(trial, kind, split, best)).collect();
+        // of an image the leading family alone has several starts, and it may not be the first in the end
+        let shared = trials.iter().filter(|trial| !by_bic && trial.full).map(luck).fold(luck(best), f64::max);
+        let described: Vec<Ranked> = trials.iter().map(|trial| describe(trial, kind, split, (best, shared))).collect();
         let standings: Vec<ties::Standing> =
             described.iter().zip(trials).map(|(one, trial)| standing(one, trial, split)).collect();
         let order = if by_bic { ties::order_by_bic(&standings) } else { ties::order_by_held_out(&standings) };
@@ -177,9 +179,10 @@ fn rows(trial: &Trial, split: &Split<'_>) -> f64 {
     trial.best.fit.weight / split.overlap
 }
 
-fn describe(trial: &Trial, kind: Kind, split: &Split<'_>, best: &Trial) -> Ranked {
+/// A trial beside the best one; `shared` is the luck of the best, or of all.
+fn describe(trial: &Trial, kind: Kind, split: &Split<'_>, (best, shared): (&Trial, f64)) -> Ranked {
     let behind = best.best.scores.lead(&trial.best.scores);
-    let tied = ties::FAMILIES.ties(behind, best.best.scores.entries, luck(trial).max(luck(best)));
+    let tied = ties::FAMILIES.ties(behind, best.best.scores.entries, luck(trial).max(shared));
     let fit = &trial.best.fit;
     let parameters = fit.model.parameter_count() + trial.candidate.taken_from_data();
     let (rows, bound) = (rows(trial, split), fit.bound / fit.weight);

@@ -87,7 +87,8 @@ impl NoiseType {
     }
 
     /// Trainings of each family that is not far behind (default: 3): one that begins with the posteriors of the leading family, and
-    /// the others with starts of their own. After that posteriors are shared again until no family overtakes.
+    /// the others with starts of their own (for images those of the leading family alone, which all others are given). After that
+    /// posteriors are shared again until no family overtakes.
     #[must_use]
     pub fn restarts(mut self, restarts: usize) -> NoiseType {
         self.comparison.restarts = restarts;

@@ -3,22 +3,31 @@
 //! A family that is trained by itself ends in an optimum of its own, and optima are further apart than families that are
 //! nearly the same. So all of them are given the posteriors of the leading family ([`Init::Posteriors`]), which keep their
 //! winners, and continue from there.
+//!
+//! That is a tournament: who is many standard errors behind after a first look has lost, and the others are trained fully. For the
+//! patches of an image, of which there are thousands, it is a short one ([`PATCHES`]): what a family finds out about the
+//! image, all others are given, so that it is enough that the leading one looks for better starts.
 
 use std::ops::ControlFlow;
 
 use super::candidates::{Candidate, Refusal};
 use super::fixed_search::search;
 use super::values::Kind;
-use crate::em::{Fit, Init, Observer, Progress, StopReason};
+use crate::em::{Fit, Observer, Progress, StopReason};
 use crate::error::Result;
 use crate::family::{Measure, SharedFamily};
-use crate::model::{Model, Resolution};
+use crate::model::Resolution;
 use crate::tasks::held_out::{Comparison, Scores, Split};
 
-/// The tuned numbers of the trials.
+/// The tuned numbers of the trials. Numbers of iterations are parts of all: every so many-th.
 struct Tuning {
-    /// Iterations of a first look, as a part of all: enough to see which families are far behind.
+    /// Iterations of a first look without posteriors to begin with, and with them: enough to see which families are far behind.
     first_look: usize,
+    look_with_posteriors: usize,
+    /// Iterations of a training that begins with the posteriors of another family which was trained fully.
+    following: usize,
+    /// Iterations after a search for fixed parameters.
+    after_search: usize,
     /// Rounds of search for fixed parameters and training with them, in a first look and later.
     search_rounds: [usize; 2],
     /// Entries that a search looks at, in a first look and later.
@@ -29,26 +38,52 @@ struct Tuning {
     far_nats: f64,
     /// ...or this many standard errors, whichever is more.
     far_errors: f64,
-    /// Families this many times further behind have a second first look, with the posteriors of the leading family. Those that are
-    /// nearer are trained fully.
+    /// Families this many times further behind than that have a second first look, with the posteriors of the leading family. Those
+    /// that are nearer are trained fully.
     last_chance: f64,
+    /// Whether all families have starts of their own, or the leading one alone.
+    all_start: bool,
+    /// The posteriors of another family are not shared again unless it leads by this many standard errors.
+    overtaken: f64,
     /// Rounds in which the posteriors of the leading family are given to the others after all restarts, until it stays in the lead.
     sharing_rounds: usize,
     /// A bound that rose by less than this many nats is the same.
     enough: f64,
 }
 
-const TUNED: Tuning = Tuning {
+/// For tables. Bounds decide ties, and trainings take little time.
+const TABLES: Tuning = Tuning {
     first_look: 3,
+    look_with_posteriors: 3,
+    following: 1,
+    after_search: 3,
     search_rounds: [2, 4],
     search_entries: [1 << 12, 1 << 20],
     found: 0.02,
     far_nats: 0.03,
     far_errors: 6.0,
     last_chance: 6.0,
+    all_start: true,
+    overtaken: f64::NEG_INFINITY,
     sharing_rounds: 3,
     enough: 1.0,
 };
+
+/// For patches, whose posteriors take long to find and are handed over with their sets of states.
+const PATCHES: Tuning = Tuning {
+    look_with_posteriors: 6,
+    following: 2,
+    after_search: 6,
+    search_rounds: [1, 2],
+    search_entries: [1 << 12, 1 << 17],
+    last_chance: 1.0,
+    all_start: false,
+    overtaken: 2.0,
+    ..TABLES
+};
+
+/// Iterations of a look, at the least.
+const FEWEST: usize = 4;
 
 /// How thorough a training is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +92,8 @@ pub(super) enum Look {
     First,
     /// All iterations.
     Full,
+    /// As many as it takes after another training of the same kind, whose posteriors it is given.
+    Following,
 }
 
 /// A family that was tried.
@@ -64,10 +101,14 @@ pub(super) struct Trial {
     pub(super) candidate: Candidate,
     /// The training with the highest bound.
     pub(super) best: TrainedFamily,
-    /// The score of a held-out entry in all trainings.
+    /// The score of a held-out entry in all trainings; in the full ones, if looks do not count.
     pub(super) held_out: Vec<f64>,
-    /// The bound of a row in all trainings.
+    /// The bound of a row in the same trainings.
     pub(super) bounds: Vec<f64>,
+    /// Whether it was trained fully.
+    pub(super) full: bool,
+    /// The trial whose posteriors it had in its first look.
+    looked_with: Option<usize>,
 }
 
 /// One training of a family.
@@ -75,6 +116,8 @@ pub(super) struct TrainedFamily {
     pub(super) family: SharedFamily,
     pub(super) fit: Fit,
     pub(super) scores: Scores,
+    /// Whether it had a start of its own.
+    own_start: bool,
 }
 
 /// Trains candidates on one split.
@@ -127,9 +170,10 @@ impl<'a, 'd, 'o> Trials<'a, 'd, 'o> {
     /// A short training of each candidate, with the posteriors of the one that leads until then.
     pub(super) fn first_look(&mut self, candidates: Vec<Candidate>, refused: &mut Vec<Refusal>) -> ControlFlow<()> {
         for candidate in candidates {
-            let from = leading(&self.found).map(|index| self.found[index].best.fit.model.clone());
+            let first = leading(&self.found);
+            let from = first.map(|index| self.found[index].best.fit.clone());
             match self.train(&candidate, Look::First, 0, from.as_ref()) {
-                Ok(Some(trained)) => self.found.push(Trial::new(candidate.clone(), trained)),
+                Ok(Some(trained)) => self.found.push(Trial::new(candidate.clone(), trained, first)),
                 Ok(None) => return ControlFlow::Break(()),
                 Err(error) => refused.push(Refusal { family: candidate.name(), reason: error.to_string() }),
             }
@@ -141,14 +185,14 @@ impl<'a, 'd, 'o> Trials<'a, 'd, 'o> {
     /// Gives those that are not far behind the posteriors of the leading family, starts of their own, and again the posteriors of
     /// the leading family until it stays in the lead: then no family is ahead because it had luck with its start.
     pub(super) fn try_again(&mut self) -> ControlFlow<()> {
-        let restarts = self.trainer.comparison.restarts;
+        let (restarts, tuned) = (self.trainer.comparison.restarts, self.trainer.tuned());
         let mut shared: Option<LastSharing> = None;
-        for round in 0..restarts + TUNED.sharing_rounds {
+        for round in 0..restarts + tuned.sharing_rounds {
             let sharing = round == 0 || round >= restarts;
             let Some(first) = leading(&self.found) else { return ControlFlow::Continue(()) };
             let best = &self.found[first].best;
             let held_out = best.scores.mean();
-            if sharing && shared.is_some_and(|old| old.index == first && best.fit.bound <= old.bound + TUNED.enough) {
+            if sharing && shared.is_some_and(|old| self.stays_ahead(old, first)) {
                 break;
             }
             // who was near when posteriors were shared last may be further behind now, by what the leading one has risen since
@@ -157,20 +201,35 @@ impl<'a, 'd, 'o> Trials<'a, 'd, 'o> {
                 None => f64::INFINITY,
                 Some(old) => (held_out - old.held_out).max(0.0),
             };
-            let contenders = self.contenders(first, risen);
+            let mut contenders = self.contenders(first, risen);
+            if !sharing && !tuned.all_start {
+                contenders.truncate(1);
+            }
             self.total = self.done + contenders.len() * (restarts.saturating_sub(round) + 1);
             for contender in contenders {
                 let index = contender.index;
                 // those that came before the leading one had other posteriors in their first look, and look again
-                let looks_again = round == 0 && contender.behind >= TUNED.last_chance * contender.far;
-                let look = if looks_again { Look::First } else { Look::Full };
-                let from = sharing.then(|| self.found[first].best.fit.model.clone());
+                let looks_again = round == 0 && contender.behind >= tuned.last_chance * contender.far;
                 let candidate = self.found[index].candidate.clone();
-                match self.train(&candidate, look, round, from.as_ref()) {
-                    Ok(Some(trained)) => self.found[index].add(trained),
-                    Ok(None) => return ControlFlow::Break(()),
-                    // a start that fails says nothing about the ones that did not
-                    Err(_) => {}
+                // the leading one was trained fully when the others follow it
+                let full = if sharing && (index != first || round > 0) { Look::Following } else { Look::Full };
+                let looks = match looks_again {
+                    true if tuned.all_start => vec![Look::First],
+                    true if self.had_equal_posteriors(index, first) => Vec::new(),
+                    true => vec![Look::First, full],
+                    false => vec![full],
+                };
+                for look in looks {
+                    if looks_again && look != Look::First && self.is_far(index, first) {
+                        break;
+                    }
+                    let from = sharing.then(|| self.found[first].best.fit.clone());
+                    match self.train(&candidate, look, round, from.as_ref()) {
+                        Ok(Some(trained)) => self.found[index].add(trained, look, restarts > 1 && !tuned.all_start),
+                        Ok(None) => return ControlFlow::Break(()),
+                        // a start that fails says nothing about the ones that did not
+                        Err(_) => {}
+                    }
                 }
                 self.one_more(&candidate.name())?;
                 if sharing && index == first {
@@ -181,15 +240,46 @@ impl<'a, 'd, 'o> Trials<'a, 'd, 'o> {
         ControlFlow::Continue(())
     }
 
+    /// Whether nothing has happened since posteriors were shared that the others should be given: the trial that led then leads
+    /// now, or the one that does had its posteriors and is no more than a tie.
+    fn stays_ahead(&self, old: LastSharing, first: usize) -> bool {
+        let (tuned, best) = (self.trainer.tuned(), &self.found[first].best);
+        if old.index == first {
+            return best.fit.bound <= old.bound + tuned.enough;
+        }
+        let lead = best.scores.lead(&self.found[old.index].best.scores);
+        !best.own_start && lead.mean <= tuned.overtaken * lead.error
+    }
+
+    /// Whether the posteriors that a trial had in its first look are as good as those of the trial `first` now: they are its own, or
+    /// those of a tie.
+    fn had_equal_posteriors(&self, index: usize, first: usize) -> bool {
+        let equal = |had: usize| {
+            let lead = self.found[first].best.scores.lead(&self.found[had].best.scores);
+            had == first || lead.mean <= self.trainer.tuned().overtaken * lead.error
+        };
+        self.found[index].looked_with.is_some_and(equal)
+    }
+
+    /// Whether a trial is far behind another.
+    fn is_far(&self, index: usize, first: usize) -> bool {
+        let contender = self.contender(index, first);
+        contender.behind >= contender.far
+    }
+
+    /// How a trial stands against the trial `first`.
+    fn contender(&self, index: usize, first: usize) -> Contender {
+        let (tuned, scores) = (self.trainer.tuned(), &self.found[first].best.scores);
+        let lead = scores.lead(&self.found[index].best.scores);
+        Contender { index, behind: lead.mean, far: tuned.far_nats.max(tuned.far_errors * lead.error) }
+    }
+
     /// The trials that are not far behind the trial `first`, which comes first among them: it is trained before the others follow it,
     /// or they would win by more iterations. `risen` is added to the distance that is far.
     fn contenders(&self, first: usize, risen: f64) -> Vec<Contender> {
-        let contender = |index: usize| {
-            let lead = self.found[first].best.scores.lead(&self.found[index].best.scores);
-            Contender { index, behind: lead.mean, far: TUNED.far_nats.max(TUNED.far_errors * lead.error) }
-        };
         let near = |contender: &Contender| contender.behind < contender.far + risen;
-        let mut contenders: Vec<Contender> = (0..self.found.len()).map(contender).filter(near).collect();
+        let all = (0..self.found.len()).map(|index| self.contender(index, first));
+        let mut contenders: Vec<Contender> = all.filter(near).collect();
         contenders.sort_by_key(|contender| (contender.index != first, contender.index));
         contenders
     }
@@ -200,7 +290,7 @@ impl<'a, 'd, 'o> Trials<'a, 'd, 'o> {
         candidate: &Candidate,
         look: Look,
         training: usize,
-        from: Option<&Model>,
+        from: Option<&Fit>,
     ) -> Result<Option<TrainedFamily>> {
         let (name, done, total) = (candidate.name(), self.done, self.total);
         let mut observer = |_: &Progress<'_>| (self.observer)(&Progress::of_stage(&name, done, total));
@@ -226,27 +316,36 @@ impl<'a, 'd, 'o> Trials<'a, 'd, 'o> {
 }
 
 impl Trainer<'_, '_> {
-    /// Trains a candidate and searches its fixed parameters, beginning with the posteriors of a model if there is one; nothing if
+    /// The numbers for these data.
+    fn tuned(&self) -> &'static Tuning {
+        if self.split.overlap > 1.0 { &PATCHES } else { &TABLES }
+    }
+
+    /// Trains a candidate and searches its fixed parameters, beginning with the posteriors of a training if there is one; nothing if
     /// the observer, which is asked between iterations, ends that.
     fn train(
         &self,
         candidate: &Candidate,
         look: Look,
         training: usize,
-        from: Option<&Model>,
+        from: Option<&Fit>,
         observer: &mut Observer<'_>,
     ) -> Result<Option<TrainedFamily>> {
-        let (iterations, at) = match look {
-            Look::First => (self.comparison.iterations.div_ceil(TUNED.first_look), 0),
-            Look::Full => (self.comparison.iterations, 1),
+        let (tuned, all) = (self.tuned(), self.comparison.iterations);
+        let (part, at) = match (look, from) {
+            (Look::First, None) => (tuned.first_look, 0),
+            (Look::First, Some(_)) => (tuned.look_with_posteriors, 0),
+            (Look::Full, _) => (1, 1),
+            (Look::Following, _) => (tuned.following, 1),
         };
-        let (rounds, entries) = (TUNED.search_rounds[at], TUNED.search_entries[at]);
+        let iterations = all.div_ceil(part).max(FEWEST.min(all));
+        let (rounds, entries) = (tuned.search_rounds[at], tuned.search_entries[at]);
         // a rough value from the complete range, whatever was found before: a wrong value would stay wrong
-        let rough = TUNED.search_entries[0];
+        let rough = tuned.search_entries[0];
         let searched = self.learned.first().cloned().unwrap_or_default();
         let mut fixed = match from {
             _ if candidate.searched() == 0 => Vec::new(),
-            Some(model) => search(candidate, &self.split.entries(model, rough, &searched)?, None),
+            Some(fit) => search(candidate, &self.split.entries(&fit.model, rough, &searched)?, None),
             None => search(candidate, &self.split.entries_of_one(rough, &searched), None),
         };
         let seen = &*self.split.seen;
@@ -254,8 +353,8 @@ impl Trainer<'_, '_> {
             |family: &SharedFamily| self.comparison.em(self.causes, seen).family(family).resolutions(&self.learned);
         let mut family = candidate.family(&fixed)?;
         let mut first = em(&family).iterations(iterations).seed(self.comparison.seed_of(training));
-        if let Some(model) = from {
-            first = first.init(Init::Posteriors(Box::new(model.clone())));
+        if let Some(fit) = from {
+            first = first.with_posteriors_of(fit);
         }
         let mut fit = first.run_observed(seen, observer)?;
         for _ in 0..if fixed.is_empty() { 0 } else { rounds } {
@@ -266,9 +365,9 @@ impl Trainer<'_, '_> {
             let moved = fixed.iter().zip(&next).map(|(old, new)| (new / old - 1.0).abs()).fold(0.0, f64::max);
             fixed = next;
             family = candidate.family(&fixed)?;
-            let again = em(&family).iterations(iterations / 3 + 1);
-            fit = again.init(Init::Posteriors(Box::new(fit.model.clone()))).run_observed(seen, observer)?;
-            if moved < TUNED.found {
+            let again = em(&family).iterations(iterations / tuned.after_search + 1);
+            fit = again.with_posteriors_of(&fit).run_observed(seen, observer)?;
+            if moved < tuned.found {
                 break;
             }
         }
@@ -276,18 +375,24 @@ impl Trainer<'_, '_> {
             return Ok(None);
         }
         let scores = self.split.scores(&fit, |_| self.resolution)?;
-        Ok(Some(TrainedFamily { family, fit, scores }))
+        Ok(Some(TrainedFamily { family, fit, scores, own_start: from.is_none() }))
     }
 }
 
 impl Trial {
-    fn new(candidate: Candidate, trained: TrainedFamily) -> Trial {
+    fn new(candidate: Candidate, trained: TrainedFamily, looked_with: Option<usize>) -> Trial {
         let bounds = vec![trained.fit.bound / trained.fit.weight];
-        Trial { candidate, held_out: vec![trained.scores.mean()], bounds, best: trained }
+        Trial { candidate, held_out: vec![trained.scores.mean()], bounds, best: trained, full: false, looked_with }
     }
 
     /// Adds a training, which is the best if its bound is higher: held-out entries must not choose among starts.
-    fn add(&mut self, trained: TrainedFamily) {
+    ///
+    /// `full_ones_count`: what a look found says nothing about luck once there is a full training.
+    fn add(&mut self, trained: TrainedFamily, look: Look, full_ones_count: bool) {
+        if look != Look::First && !std::mem::replace(&mut self.full, true) && full_ones_count {
+            self.held_out.clear();
+            self.bounds.clear();
+        }
         self.held_out.push(trained.scores.mean());
         self.bounds.push(trained.fit.bound / trained.fit.weight);
         if trained.fit.bound > self.best.fit.bound {

@@ -14,7 +14,7 @@ use lanes::{Lanes, accumulator, load, load_ranks, store, store_ranks, total};
 pub(super) use scan::sums_with_two;
 pub(super) use share::{give_owned, share_out};
 
-use super::kernel::{self, Float, LANES, Rank, TwoBest};
+use crate::posterior::truncated::kernel::{self, Float, LANES, Rank, TwoBest};
 
 /// Eight `f32` at a time.
 const EIGHT: usize = 8;
@@ -244,7 +244,7 @@ fn sum_with_new_lanes<R: Lanes, const TWO: bool>(
     }
 }
 
-/// [`super::kernel::sum_with_new`], if the types are those of this module.
+/// [`crate::posterior::truncated::kernel::sum_with_new`], if the types are those of this module.
 #[inline(always)]
 pub(super) fn sum_with_new<F: Float, R: Rank>(
     _: Avx2,
@@ -272,7 +272,7 @@ pub(super) fn sum_with_new<F: Float, R: Rank>(
     Some(F::of_single(sum))
 }
 
-/// [`super::kernel::sum_with`], if the types are those of this module.
+/// [`crate::posterior::truncated::kernel::sum_with`], if the types are those of this module.
 #[inline(always)]
 pub(super) fn sum_with<F: Float, R: Rank>(
     _: Avx2,
@@ -318,7 +318,7 @@ pub(super) fn sum_without<F: Float, R: Rank>(
     Some(F::of_single(sum))
 }
 
-/// [`super::kernel::add_cause`], if the types are those of this module.
+/// [`crate::posterior::truncated::kernel::add_cause`], if the types are those of this module.
 #[inline(always)]
 pub(super) fn add_cause<F: Float, R: Rank>(
     _: Avx2,

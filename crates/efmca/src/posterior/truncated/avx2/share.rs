@@ -7,19 +7,23 @@ use super::{Avx2, EIGHT, fits};
 use crate::posterior::truncated::kernel::{Float, Rank, Share};
 
 #[target_feature(enable = "avx2")]
-fn give_owned_lanes<R: Lanes>(rank: &[R], best_rank: &[R], weight: f32, statistics: &[f32], sums: &mut [f32]) {
+fn give_owned_lanes<R: Lanes>(rank: &[R], best_rank: &[R], weight: Option<f32>, statistics: &[f32], sums: &mut [f32]) {
     let width = rank.len();
+    // weights that differ are the first plane of statistics
+    let shift = if weight.is_some() { width } else { 0 };
     // SAFETY: AVX2 is enabled, and the callers checked the lengths
     unsafe {
-        let weight = _mm256_set1_ps(weight);
+        let one = _mm256_set1_ps(weight.unwrap_or(0.0));
         for at in (0..width).step_by(R::VECTOR) {
             let owned = R::equal(load_ranks(rank, at), load_ranks(best_rank, at));
             for part in 0..R::VECTOR / EIGHT {
                 let column = at + part * EIGHT;
                 let mask = R::mask(owned, part);
-                store(sums, column, _mm256_add_ps(load(sums, column), _mm256_and_ps(mask, weight)));
+                if weight.is_some() {
+                    store(sums, column, _mm256_add_ps(load(sums, column), _mm256_and_ps(mask, one)));
+                }
                 for plane in (0..statistics.len()).step_by(width) {
-                    let (from, to) = (plane + column, width + plane + column);
+                    let (from, to) = (plane + column, shift + plane + column);
                     store(sums, to, _mm256_add_ps(load(sums, to), _mm256_and_ps(mask, load(statistics, from))));
                 }
             }
@@ -33,15 +37,16 @@ pub(in crate::posterior::truncated) fn give_owned<F: Float, R: Rank>(
     _: Avx2,
     rank: &[R],
     best_rank: &[R],
-    weight: F,
+    weight: Option<F>,
     statistics: &[F],
     sums: &mut [F],
 ) -> Option<()> {
     let (statistics, sums) = (F::singles(statistics)?, F::singles_mut(sums)?);
-    let (width, weight) = (rank.len(), weight.f64() as f32);
+    let (width, weight) = (rank.len(), weight.map(|weight| weight.f64() as f32));
+    let shift = if weight.is_some() { width } else { 0 };
     if !fits(&[width, best_rank.len()])
         || !statistics.len().is_multiple_of(width)
-        || sums.len() != width + statistics.len()
+        || sums.len() != shift + statistics.len()
     {
         return None;
     }

@@ -14,7 +14,7 @@ mod share;
 mod tests;
 
 #[cfg(target_arch = "x86_64")]
-use super::avx2;
+use crate::posterior::truncated::avx2;
 pub(crate) use instructions::Instructions;
 pub(super) use numbers::place;
 pub(crate) use numbers::{Float, Rank};

@@ -72,13 +72,14 @@ fn share_out_twin<F: Float, R: Rank>(
 }
 
 /// Gives `weight`, and the statistics that go with it, to a cause in all columns that it owns, which are those where its
-/// rank is the best. The cause has $1 + L$ planes of sums.
+/// rank is the best. The cause has $1 + L$ planes of sums. Without a weight the first of as many planes of statistics has one for
+/// each column.
 #[inline(always)]
 pub(in crate::posterior::truncated) fn give_owned<F: Float, R: Rank>(
     set: Instructions,
     rank: &[R],
     best_rank: &[R],
-    weight: F,
+    weight: Option<F>,
     statistics: &[F],
     sums: &mut [F],
 ) {
@@ -89,10 +90,12 @@ pub(in crate::posterior::truncated) fn give_owned<F: Float, R: Rank>(
         return;
     }
     let (zeros, width) = ([F::ZERO; LANES], rank.len());
-    let (assigned, sums) = sums.split_at_mut(width);
+    let (assigned, sums) = sums.split_at_mut(if weight.is_some() { width } else { 0 });
     for (index, (rank, best_rank)) in groups(rank).iter().zip(groups(best_rank)).enumerate() {
         let owned = masks::<F, R>(rank, best_rank, R::same);
-        add(&mut groups_mut(assigned)[index], &blend(&owned, &[weight; LANES], &zeros));
+        if let Some(weight) = weight {
+            add(&mut groups_mut(assigned)[index], &blend(&owned, &[weight; LANES], &zeros));
+        }
         for (sums, statistics) in sums.chunks_exact_mut(width).zip(statistics.chunks_exact(width)) {
             add(&mut groups_mut(sums)[index], &blend(&owned, &groups(statistics)[index], &zeros));
         }

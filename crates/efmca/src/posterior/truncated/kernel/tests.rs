@@ -196,10 +196,11 @@ mod twins {
     pub(super) fn give_owned<F: Float, R: Rank>() {
         same(|set, drawn, width, planes| {
             let (rank, best_rank) = (drawn.ranks::<R>(width), drawn.ranks(width));
-            let (weight, statistics) = (drawn.number::<F>(), drawn.numbers(planes * width));
+            let (weight, statistics) = (drawn.number::<F>(), drawn.numbers((planes + 1) * width));
             let mut sums = drawn.numbers((planes + 1) * width);
             if width > 0 {
-                kernel::give_owned(set, &rank, &best_rank, weight, &statistics, &mut sums);
+                kernel::give_owned(set, &rank, &best_rank, Some(weight), &statistics[width..], &mut sums);
+                kernel::give_owned(set, &rank, &best_rank, None, &statistics, &mut sums);
             }
             bits(&sums)
         });

@@ -1,7 +1,7 @@
 //! A row as a proposal sees it, and the states that it proposes.
 
-use crate::posterior::truncated::bits;
-use crate::posterior::truncated::state::State;
+use crate::posterior::truncated::states::bits;
+use crate::posterior::truncated::states::state::State;
 
 /// The row that states are proposed for.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 use rand::RngExt;
 
 use super::{Propose, Proposed, Random, RowContext};
-use crate::posterior::truncated::bits;
+use crate::posterior::truncated::states::bits;
 
 /// How parents are chosen, without replacement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use rand::RngExt;
 
 use super::{Propose, Proposed, Random, RowContext};
-use crate::posterior::truncated::bits;
+use crate::posterior::truncated::states::bits;
 
 /// Draws in which each cause is active with its posterior probability in this row, independently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

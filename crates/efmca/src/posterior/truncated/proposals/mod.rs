@@ -9,16 +9,13 @@ pub(super) mod specs;
 
 use std::fmt::Debug;
 
-use rand_xoshiro::Xoshiro256PlusPlus;
-
 pub use context::{Proposed, RowContext};
 pub use evolution::{Evolution, Selection, Variation};
 pub use marginals::Marginals;
 pub use neighbours::Neighbours;
 pub use one_flips::OneFlips;
 
-/// Random numbers of one row and iteration.
-pub type Random = Xoshiro256PlusPlus;
+pub use crate::posterior::truncated::states::Random;
 
 /// A way to propose new states for a row.
 ///

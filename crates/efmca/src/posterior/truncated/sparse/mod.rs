@@ -10,7 +10,6 @@
 //!
 //! A missing value is no zero: what a zero would have added there is taken off again.
 
-mod constants;
 mod observations;
 
 use std::collections::HashMap;
@@ -18,22 +17,26 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-pub(crate) use constants::Constants;
+use crate::posterior::truncated::data::constants::Constants;
 pub(crate) use observations::SparseObservations;
 
-use super::frame::Frame;
-use super::kernel::Rank;
-use super::layout::Layout;
-use super::observations::Row;
-use super::passes::Passes;
-use super::rows::{Job, Kept, Task, neighbours};
-use super::sums::Sums;
-use super::work::Work;
-use super::{Batch, Effort, Truncated, each_shard, finished, sets, tree};
 use crate::cancel;
 use crate::error::{Error, Result};
 use crate::model::{Model, Tables};
 use crate::posterior::Moments;
+use crate::posterior::truncated::Truncated;
+use crate::posterior::truncated::data::frame::Frame;
+use crate::posterior::truncated::data::layout::Layout;
+use crate::posterior::truncated::data::observations::Row;
+use crate::posterior::truncated::kernel::Rank;
+use crate::posterior::truncated::row::rows::neighbours;
+use crate::posterior::truncated::row::work::Work;
+use crate::posterior::truncated::score::passes::Passes;
+use crate::posterior::truncated::shards::{Batch, each_shard, finished, tree};
+use crate::posterior::truncated::states::sets;
+use crate::posterior::truncated::sums::Effort;
+use crate::posterior::truncated::sums::Sums;
+use crate::posterior::truncated::task::{Job, Kept, Task};
 use crate::ranks::{Decoder, Encode, Forest, Sum};
 use observations::Entries;
 
@@ -270,7 +273,7 @@ fn give_zeros<R: Rank>(task: &Task<'_, f64, R>, zero: &Row<f64>, states: HashMap
             for (state, q) in states {
                 cancel::check();
                 statistics.iter_mut().zip(&zero.t).for_each(|(to, t)| *to = q * t);
-                passes.give(task.layout, state, *q, &statistics);
+                passes.give(task.layout, state, Some(*q), &statistics);
                 passes.flush(task.layout, &mut sums, false);
             }
             passes.flush(task.layout, &mut sums, true);

@@ -6,8 +6,8 @@ use crate::cancel;
 use crate::error::{Error, Result};
 use crate::family::check;
 use crate::model::{Columns, Data, Statistics};
-use crate::posterior::truncated::observations::{Observations, Row, padded};
-use crate::posterior::truncated::scatter::{ColumnMeans, Means};
+use crate::posterior::truncated::data::observations::{Observations, Row, padded};
+use crate::posterior::truncated::data::scatter::{ColumnMeans, Means};
 use crate::ranks::{Forest, Share};
 
 /// The sufficient statistics of sparse rows: their differences to those of a zero, where the value is not zero.

@@ -5,12 +5,12 @@ use std::ops::Range;
 use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, ArrayView2, s};
 
-use super::{Batch, END, Given, NONE, Shared, Stars, TOGETHER, runs};
-use crate::posterior::truncated::bits;
+use super::{Batch, NONE, Shared, Stars, TOGETHER, planes, runs};
 use crate::posterior::truncated::kernel::{self, Float, Rank};
-use crate::posterior::truncated::passes::Passes;
-use crate::posterior::truncated::rows::Task;
+use crate::posterior::truncated::score::passes::Passes;
+use crate::posterior::truncated::states::bits;
 use crate::posterior::truncated::sums::Sums;
+use crate::posterior::truncated::task::{END, Given, Task};
 
 /// Parts into which stars are divided, which are summed apart.
 const PARTS: usize = 8;
@@ -160,19 +160,22 @@ struct Giver<'a, F, R> {
     sums: Sums,
     passes: Passes<F, R>,
     statistics: Vec<F>,
+    /// The same with what each column weighs in front, if values are missing.
+    weighed: Vec<F>,
 }
 
 impl<'a, F: Float, R: Rank> Giver<'a, F, R> {
     fn new(source: Source<'a, F, R>) -> Giver<'a, F, R> {
         let layout = source.task.layout;
-        let statistics = vec![F::ZERO; layout.l * layout.width];
-        Giver { source, sums: Sums::zeros(layout), passes: Passes::new(layout), statistics }
+        let statistics = vec![F::ZERO; planes(source.task) * layout.width];
+        let (sums, passes, weighed) = (Sums::zeros(layout), Passes::new(layout), Vec::new());
+        Giver { source, sums, passes, statistics, weighed }
     }
 
     fn give(&mut self, stars: Range<usize>) {
         let Source { task, all, .. } = self.source;
         let mut batch = Batch::new(task);
-        let mut used = Used::new(all.h + 1, task.layout.l * task.layout.width);
+        let mut used = Used::new(all.h + 1, planes(task) * task.layout.width);
         let (mut flipped, mut shared) = (vec![0; task.words], Vec::new());
         for (state, rows) in &all.stars[stars] {
             used.begin();
@@ -231,7 +234,15 @@ impl<'a, F: Float, R: Rank> Giver<'a, F, R> {
     fn give_state(&mut self, state: &[u64], weight: f64, statistics: &[F]) {
         let layout = self.source.task.layout;
         bits::each(state, |cause| self.sums.active[cause] += weight);
-        self.passes.give(layout, state, weight, statistics);
+        let (t, absent) = statistics.split_at(layout.l * layout.width);
+        if absent.is_empty() {
+            self.passes.give(layout, state, Some(weight), t);
+        } else {
+            self.weighed.clear();
+            self.weighed.extend(absent.iter().map(|absent| F::ZERO - *absent));
+            self.weighed.extend_from_slice(t);
+            self.passes.give(layout, state, None, &self.weighed);
+        }
         self.passes.flush(layout, &mut self.sums, false);
     }
 }

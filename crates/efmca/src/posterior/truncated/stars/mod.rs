@@ -16,11 +16,11 @@ use std::ops::Range;
 
 use ndarray::{Array2, ArrayView2, s};
 
-use super::bits;
-use super::kernel::{Float, Rank};
-use super::observations::Row;
-use super::rows::Task;
-use super::ways::has_many;
+use crate::posterior::truncated::data::observations::Row;
+use crate::posterior::truncated::kernel::{Float, Rank};
+use crate::posterior::truncated::score::ways::has_many;
+use crate::posterior::truncated::states::bits;
+use crate::posterior::truncated::task::Task;
 pub(super) use give::give;
 
 /// Rows that are needed for a star to be worth the work.
@@ -30,12 +30,6 @@ const SMALLEST: usize = 6;
 const TOGETHER: usize = 384;
 /// Marks a row that is in no star.
 const NONE: u32 = u32::MAX;
-
-/// The contribution of a state of a row to the M-step, and its posterior probability. The state is number $H$ for the first state,
-/// $h$ for its flip of cause $h$, and $H + 1 + i$ for state $i$ of the row.
-pub(super) type Given<F> = (u32, F);
-/// Marks the end of a row's list.
-pub(super) const END: u32 = u32::MAX;
 
 /// The stars of a block of rows.
 #[derive(Debug)]
@@ -80,7 +74,7 @@ impl<F: Float> Stars<F> {
         all.place = vec![NONE; rows.len()];
         for same in order.chunk_by(|a, b| a.0 == b.0 && first(a.1) == first(b.1)) {
             let state = first(same[0].1);
-            if same.len() < SMALLEST || has_many(task, state) {
+            if same.len() < SMALLEST || has_many(task.layout, state) {
                 continue;
             }
             let from = all.order.len();
@@ -110,15 +104,21 @@ impl<F: Float> Stars<F> {
     }
 }
 
-/// The statistics of a few rows.
+/// The statistics of a few rows: $\vec T$, which is zero where a value is missing, and then, if any is missing anywhere, -1 where
+/// there is one: what $A$ is multiplied with.
 struct Batch<F> {
     row: Row<F>,
     t: Array2<F>,
 }
 
+/// The planes of a row in a product of matrices.
+fn planes<F: Float, R: Rank>(task: &Task<'_, F, R>) -> usize {
+    task.layout.l + usize::from(task.data.any_missing())
+}
+
 impl<F: Float> Batch<F> {
     fn new<R: Rank>(task: &Task<'_, F, R>) -> Batch<F> {
-        let length = task.layout.l * task.layout.width;
+        let length = planes(task) * task.layout.width;
         Batch { row: Row::new(task.data.columns()), t: Array2::zeros((TOGETHER, length)) }
     }
 
@@ -126,7 +126,9 @@ impl<F: Float> Batch<F> {
     fn load<R: Rank>(&mut self, task: &Task<'_, F, R>, start: usize, rows: &[u32]) -> ArrayView2<'_, F> {
         for (mut t, row) in self.t.outer_iter_mut().zip(rows) {
             task.data.load(start + *row as usize, &mut self.row);
-            t.iter_mut().zip(&self.row.t).for_each(|(to, from)| *to = *from);
+            let (to_t, to_there) = t.as_slice_mut().unwrap_or(&mut []).split_at_mut(self.row.t.len());
+            to_t.copy_from_slice(&self.row.t);
+            to_there.iter_mut().zip(&self.row.present).for_each(|(to, present)| *to = F::ZERO - *present);
         }
         self.t.slice(s![..rows.len(), ..])
     }

@@ -6,10 +6,10 @@ use ndarray::ArrayViewMut2;
 use ndarray::linalg::general_mat_mul;
 
 use super::winners::Winners;
-use super::{Batch, Scores, Shared, Stars, TOGETHER, runs};
-use crate::posterior::truncated::bits;
+use super::{Batch, Scores, Shared, Stars, TOGETHER, planes, runs};
 use crate::posterior::truncated::kernel::{self, Float, Rank};
-use crate::posterior::truncated::rows::Task;
+use crate::posterior::truncated::states::bits;
+use crate::posterior::truncated::task::Task;
 
 /// Scores the rows of some stars; `scores` is their part of [`Stars::scores`].
 pub(super) fn scan<F: Float, R: Rank>(
@@ -39,7 +39,7 @@ fn scan_some<F: Float, R: Rank>(
     stars: Range<usize>,
     mut scores: Scores<&mut [F], &mut [u16]>,
 ) {
-    let mut winners = Winners::new(task.layout);
+    let mut winners = Winners::new(task.layout, planes(task));
     let mut batch = Batch::new(task);
     let mut shared: Vec<Shared> = Vec::new();
     for (state, rows) in &all.stars[stars] {
@@ -72,9 +72,10 @@ fn scan_some<F: Float, R: Rank>(
             };
             for run in runs(&mut shared, state) {
                 let other = state(run[0]);
-                let (eta, a) = winners.state(task.layout, other, None);
+                let (parameters, a) = winners.state(task.layout, other, None);
                 for (row, place) in run.iter().map(|shared| at(*shared)) {
-                    let sum = statistics.row(row).as_slice().map_or(F::ZERO, |t| kernel::dot(task.layout.set, eta, t));
+                    let t = statistics.row(row).to_slice().unwrap_or(&[]);
+                    let sum = kernel::dot(task.layout.set, parameters, t);
                     mine.others[row * task.s + place] = sum - a;
                 }
             }

@@ -2,15 +2,17 @@
 
 use ndarray::Array2;
 
-use crate::posterior::truncated::bits;
+use crate::posterior::truncated::data::layout::Layout;
 use crate::posterior::truncated::kernel::{self, Float, Rank};
-use crate::posterior::truncated::layout::Layout;
+use crate::posterior::truncated::states::bits;
 
 /// The parameters of the winners for all states of a star.
 pub(super) struct Winners<F, R> {
-    /// $(H+1) \times (L \cdot$ width$)$: $\vec\eta$.
+    /// Planes of parameters that are multiplied with those of a row: $\vec\eta$, and $A$ if values are missing.
+    planes: usize,
+    /// $(H+1) \times$ planes $\cdot$ width.
     pub(super) eta: Array2<F>,
-    /// $H+1$: sums of $A$ over the columns.
+    /// $H+1$: sums of $A$ over the columns, or zeros if it is among the planes.
     pub(super) a: Vec<F>,
     /// Of one state: ranks, $\vec\eta$ and $A$; and the same with a cause more.
     ranks: [Vec<R>; 2],
@@ -18,17 +20,18 @@ pub(super) struct Winners<F, R> {
 }
 
 impl<F: Float, R: Rank> Winners<F, R> {
-    pub(super) fn new(layout: &Layout<F, R>) -> Winners<F, R> {
+    pub(super) fn new(layout: &Layout<F, R>, planes: usize) -> Winners<F, R> {
         let width = layout.width;
         Winners {
-            eta: Array2::zeros((layout.h + 1, layout.l * width)),
+            planes,
+            eta: Array2::zeros((layout.h + 1, planes * width)),
             a: vec![F::ZERO; layout.h + 1],
             ranks: std::array::from_fn(|_| vec![R::LOWEST; width]),
             parameters: std::array::from_fn(|_| vec![F::ZERO; (layout.l + 1) * width]),
         }
     }
 
-    /// Puts together the winners of `state`, leaving out cause `without`: $\vec\eta$, and the sum of $A$.
+    /// Puts together the winners of `state`, leaving out cause `without`: the planes, and the sum of $A$ if it is not among them.
     pub(super) fn state(&mut self, layout: &Layout<F, R>, state: &[u64], without: Option<usize>) -> (&[F], F) {
         let width = layout.width;
         let mut any = false;
@@ -54,8 +57,8 @@ impl<F: Float, R: Rank> Winners<F, R> {
             self.ranks[0].copy_from_slice(layout.ranks(layout.h));
             self.parameters[0].copy_from_slice(layout.all_parameters(layout.h));
         }
-        let (eta, a) = self.parameters[0].split_at(layout.l * width);
-        (eta, kernel::sum(a))
+        let (planes, a) = self.parameters[0].split_at(self.planes * width);
+        (planes, kernel::sum(a))
     }
 
     /// Puts together the winners of `state` and of all its flips.
@@ -71,12 +74,15 @@ impl<F: Float, R: Rank> Winners<F, R> {
         let (ranks, scratch, best) = (&ranks[0], &mut scratch[0], &self.parameters[0]);
         for (cause, mut row) in self.eta.outer_iter_mut().enumerate().take(layout.h) {
             let Some(row) = row.as_slice_mut().filter(|_| !bits::has(state, cause)) else { continue };
-            let (rank, (eta, a)) = (layout.ranks(cause), layout.parameters(cause));
-            let planes = eta.chunks_exact(width).zip(best.chunks_exact(width)).zip(row.chunks_exact_mut(width));
+            let rank = layout.ranks(cause);
+            let (planes, a) = layout.all_parameters(cause).split_at(self.planes * width);
+            let planes = planes.chunks_exact(width).zip(best.chunks_exact(width)).zip(row.chunks_exact_mut(width));
             for ((plane, old), new) in planes {
                 kernel::add_cause(layout.set, rank, plane, (ranks, old), scratch, new);
             }
-            self.a[cause] = kernel::sum_with(layout.set, rank, a, ranks, &best[layout.l * width..]);
+            if !a.is_empty() {
+                self.a[cause] = kernel::sum_with(layout.set, rank, a, ranks, &best[self.planes * width..]);
+            }
         }
     }
 }

@@ -4,12 +4,12 @@
 //! are active the best one moves in most E-steps, so that they are no flips of the present one; but one walk scores them
 //! all. The state is not kept: it is what most states of the set have in common.
 
-use super::bits::{self, OTHER};
-use super::kernel::{Float, Rank};
-use super::layout::Layout;
-use super::observations::Row;
-use super::owners::Owners;
-use super::ways::log_prior;
+use crate::posterior::truncated::data::layout::Layout;
+use crate::posterior::truncated::data::observations::Row;
+use crate::posterior::truncated::kernel::{Float, Rank};
+use crate::posterior::truncated::score::owners::Owners;
+use crate::posterior::truncated::score::ways::log_prior;
+use crate::posterior::truncated::states::bits::{self, OTHER};
 
 /// States of a set that are asked: as many as six bits can count.
 const ASKED: usize = 63;
@@ -19,7 +19,7 @@ const FEWEST: usize = 8;
 
 /// A state with many active causes, and its flips.
 #[derive(Debug)]
-pub(super) struct Centre<R> {
+pub(crate) struct Centre<R> {
     state: Vec<u64>,
     /// The states of $\mathcal K^{(n)}$ as seen from it.
     codes: Vec<u16>,
@@ -31,7 +31,7 @@ pub(super) struct Centre<R> {
 }
 
 impl<R: Rank> Centre<R> {
-    pub(super) fn new(h: usize, s: usize) -> Centre<R> {
+    pub(crate) fn new(h: usize, s: usize) -> Centre<R> {
         let words = bits::words(h);
         Centre {
             state: vec![0; words],
@@ -44,7 +44,7 @@ impl<R: Rank> Centre<R> {
 
     /// Scores those of `states` that are flips of one state and have [`OTHER`] in `known`, if there are enough of them. The result
     /// says how many there are.
-    pub(super) fn score<F: Float>(
+    pub(crate) fn score<F: Float>(
         &mut self,
         layout: &Layout<F, R>,
         row: &Row<F>,
@@ -74,7 +74,7 @@ impl<R: Rank> Centre<R> {
 
     /// The log-joint of a state of the set, if it was scored.
     #[inline(always)]
-    pub(super) fn joint(&self, index: usize) -> Option<f64> {
+    pub(crate) fn joint(&self, index: usize) -> Option<f64> {
         self.joints.get(usize::from(self.codes[index])).copied()
     }
 

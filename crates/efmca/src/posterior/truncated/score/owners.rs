@@ -4,11 +4,11 @@
 //! from it has other owners in few columns: those in which one of these causes is at least as strong as the owner. Ranks
 //! tell which these are, many columns in one comparison.
 
-use super::bits;
-use super::kernel::{Float, LANES, Rank, place};
-use super::layout::Layout;
-use super::observations::Row;
-use super::sums::Sums;
+use crate::posterior::truncated::data::layout::Layout;
+use crate::posterior::truncated::data::observations::Row;
+use crate::posterior::truncated::kernel::{Float, LANES, Rank, place};
+use crate::posterior::truncated::states::bits;
+use crate::posterior::truncated::sums::Sums;
 
 /// Causes by which a state may differ to be near.
 const NEAR: usize = 8;
@@ -24,7 +24,7 @@ struct Owner {
 
 /// The owners of all columns of a row in one state.
 #[derive(Debug)]
-pub(super) struct Owners<R> {
+pub(crate) struct Owners<R> {
     columns: Vec<Owner>,
     /// Their ranks, padded as those of a [`Layout`].
     ranks: Vec<R>,
@@ -34,14 +34,14 @@ pub(super) struct Owners<R> {
 
 /// The causes by which a state differs from another, if they are few.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Difference {
+pub(crate) struct Difference {
     causes: [u16; NEAR],
     count: usize,
 }
 
 impl Difference {
     /// Nothing if more than [`NEAR`] causes differ.
-    pub(super) fn new(state: &[u64], other: &[u64]) -> Option<Difference> {
+    pub(crate) fn new(state: &[u64], other: &[u64]) -> Option<Difference> {
         let mut found = Difference { causes: [0; NEAR], count: 0 };
         for (index, (a, b)) in state.iter().zip(other).enumerate() {
             let mut rest = a ^ b;
@@ -55,13 +55,13 @@ impl Difference {
     }
 
     /// The causes.
-    pub(super) fn causes(&self) -> impl Iterator<Item = usize> {
+    pub(crate) fn causes(&self) -> impl Iterator<Item = usize> {
         self.causes[..self.count].iter().map(|cause| usize::from(*cause))
     }
 }
 
 impl<R: Rank> Owners<R> {
-    pub(super) fn new(h: usize) -> Owners<R> {
+    pub(crate) fn new(h: usize) -> Owners<R> {
         Owners { columns: Vec::new(), ranks: Vec::new(), active: vec![false; h + 1] }
     }
 
@@ -69,7 +69,7 @@ impl<R: Rank> Owners<R> {
     /// flipped in turn, and of `state` itself.
     ///
     /// An inactive cause changes the columns in which it comes before the owner, and the owner the columns it owns.
-    pub(super) fn flips<F: Float>(
+    pub(crate) fn flips<F: Float>(
         &mut self,
         layout: &Layout<F, R>,
         row: &Row<F>,
@@ -176,7 +176,7 @@ impl<R: Rank> Owners<R> {
     }
 
     /// What is added to $\sum_d$ of the log-terms if the causes of `difference` flip.
-    pub(super) fn score<F: Float>(&mut self, layout: &Layout<F, R>, row: &Row<F>, difference: &Difference) -> f64 {
+    pub(crate) fn score<F: Float>(&mut self, layout: &Layout<F, R>, row: &Row<F>, difference: &Difference) -> f64 {
         let mut sum = 0.0;
         self.each_changed(layout, row, difference, |column, before, after| {
             sum += (layout.term_at(row, column, after) - layout.term_at(row, column, before)).f64();
@@ -187,7 +187,7 @@ impl<R: Rank> Owners<R> {
 
 /// The posterior probabilities of a state with many active causes and of states near it.
 #[derive(Debug)]
-pub(super) struct NearWeights {
+pub(crate) struct NearWeights {
     /// Those of its flips, by cause, and of all others together; zero between rows.
     flips: Vec<f64>,
     /// What states that are no flips have given away of each column.
@@ -196,13 +196,13 @@ pub(super) struct NearWeights {
 }
 
 impl NearWeights {
-    pub(super) fn new(h: usize, d: usize) -> NearWeights {
+    pub(crate) fn new(h: usize, d: usize) -> NearWeights {
         NearWeights { flips: vec![0.0; h], moved: vec![0.0; d], total: 0.0 }
     }
 
     /// Notes the posterior probability of the state itself (code $H$) or of one of its flips.
     #[inline(always)]
-    pub(super) fn assign(&mut self, code: u16, q: f64) {
+    pub(crate) fn assign(&mut self, code: u16, q: f64) {
         self.total += q;
         if let Some(flip) = self.flips.get_mut(usize::from(code)) {
             *flip = q;
@@ -211,7 +211,7 @@ impl NearWeights {
 
     /// Adds what a state gives that differs from the state of the owners: the columns that change to their owners now, the
     /// others with [`NearWeights::distribute`].
-    pub(super) fn give<F: Float, R: Rank>(
+    pub(crate) fn give<F: Float, R: Rank>(
         &mut self,
         layout: &Layout<F, R>,
         row: &Row<F>,
@@ -233,7 +233,7 @@ impl NearWeights {
     }
 
     /// Adds what all states give to the M-step whose owners are those of `state`, and forgets them.
-    pub(super) fn distribute<F: Float, R: Rank>(
+    pub(crate) fn distribute<F: Float, R: Rank>(
         &mut self,
         layout: &Layout<F, R>,
         row: &Row<F>,
@@ -301,10 +301,10 @@ mod tests {
     use super::*;
     use crate::family::family;
     use crate::model::{Background, Model, Tables};
-    use crate::posterior::truncated::frame::Frame;
+    use crate::posterior::truncated::data::frame::Frame;
+    use crate::posterior::truncated::data::observations::Observations;
     use crate::posterior::truncated::kernel::Instructions;
-    use crate::posterior::truncated::observations::Observations;
-    use crate::posterior::truncated::walk::Walk;
+    use crate::posterior::truncated::score::walk::Walk;
     use crate::ranks::Share;
 
     /// A number in $[0, 1)$ that looks random.

@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use multiversion::multiversion;
 
-use crate::posterior::truncated::bits;
+use crate::posterior::truncated::data::layout::Layout;
+use crate::posterior::truncated::data::observations::Row;
 use crate::posterior::truncated::kernel::{LANES, Rank, log_terms};
-use crate::posterior::truncated::layout::Layout;
-use crate::posterior::truncated::observations::Row;
+use crate::posterior::truncated::states::bits;
 
 /// Parts of the memory, so that threads seldom wait for each other.
 const PARTS: usize = 64;
@@ -36,7 +36,7 @@ pub(crate) struct Constants {
 type Known<T> = HashMap<Box<[u64]>, T>;
 
 impl Constants {
-    pub(super) fn new<R: Rank>(layout: &Layout<f64, R>, zero: &Row<f64>) -> Constants {
+    pub(crate) fn new<R: Rank>(layout: &Layout<f64, R>, zero: &Row<f64>) -> Constants {
         let (h, width) = (layout.h, layout.width);
         let mut terms = vec![0.0; (h + 1) * width];
         for (cause, terms) in terms.chunks_exact_mut(width).enumerate() {
@@ -54,7 +54,7 @@ impl Constants {
     }
 
     /// The log-term of a zero in `column` where `cause` wins.
-    pub(super) fn term(&self, cause: usize, column: usize) -> f64 {
+    pub(crate) fn term(&self, cause: usize, column: usize) -> f64 {
         self.terms[cause * self.width + column]
     }
 

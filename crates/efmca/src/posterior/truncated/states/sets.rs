@@ -2,11 +2,9 @@
 
 use rand::RngExt;
 
-use super::bits;
-use super::proposals::Random;
-use super::state::State;
-use super::ways::MANY_ACTIVE;
 use crate::error::{Error, Result};
+use crate::posterior::truncated::states::state::State;
+use crate::posterior::truncated::states::{MANY_ACTIVE, Random, bits};
 use crate::ranks::Ranks;
 
 /// $\mathcal K^{(n)}$ for all rows: $S$ different states each, as bits.
@@ -112,7 +110,7 @@ const FEW_ACTIVE: f64 = 4.0;
 
 /// Fills `states` with different states: the empty one (unless the prior expects many causes), single causes if it expects few,
 /// and draws from the prior.
-pub(super) fn fill(states: &mut [u64], words: usize, pi: &[f64], random: &mut Random, hashes: &mut Vec<u64>) {
+pub(crate) fn fill(states: &mut [u64], words: usize, pi: &[f64], random: &mut Random, hashes: &mut Vec<u64>) {
     let (h, count) = (pi.len(), states.len() / words);
     hashes.clear();
     // With few causes most draws would be there already: then all states are put in order of chance.

@@ -1,35 +1,35 @@
 //! All flips of the first state of several rows at once.
 
-use super::bits;
-use super::kernel::{self, Added, Base, Float, Rank};
-use super::layout::Layout;
-use super::observations::Row;
-use super::owners::Owners;
-use super::passes::Passes;
+use crate::posterior::truncated::data::layout::Layout;
+use crate::posterior::truncated::data::observations::Row;
+use crate::posterior::truncated::kernel::{self, Added, Base, Float, Rank};
+use crate::posterior::truncated::score::owners::Owners;
+use crate::posterior::truncated::score::passes::Passes;
+use crate::posterior::truncated::states::bits;
 
 /// Rows that are scanned together: their buffers and one cause's parameters fit in the first-level cache, so that the
 /// tables of the model are read from the second level once for all of them.
-pub(super) const TOGETHER: usize = 6;
+pub(crate) const TOGETHER: usize = 6;
 
 /// A row, the state whose flips are asked for, and what came of it.
 #[derive(Debug)]
-pub(super) struct Scan<F, R> {
-    pub(super) row: Row<F>,
+pub(crate) struct Scan<F, R> {
+    pub(crate) row: Row<F>,
     /// The state, its sum of log-terms, and those of its flips.
-    pub(super) state: Vec<u64>,
-    pub(super) sum: f64,
-    pub(super) flips: Vec<f64>,
+    pub(crate) state: Vec<u64>,
+    pub(crate) sum: f64,
+    pub(crate) flips: Vec<f64>,
     /// Whether flips were asked for.
-    pub(super) wanted: bool,
+    pub(crate) wanted: bool,
     /// The owners of the columns, if the state has so many active causes that columns are walked.
-    pub(super) owners: Owners<R>,
-    pub(super) walked: bool,
+    pub(crate) owners: Owners<R>,
+    pub(crate) walked: bool,
     best_rank: Vec<R>,
     best_term: Vec<F>,
 }
 
 impl<F: Float, R: Rank> Scan<F, R> {
-    pub(super) fn new(layout: &Layout<F, R>, row: Row<F>) -> Scan<F, R> {
+    pub(crate) fn new(layout: &Layout<F, R>, row: Row<F>) -> Scan<F, R> {
         Scan {
             row,
             state: vec![0; bits::words(layout.h)],
@@ -44,7 +44,7 @@ impl<F: Float, R: Rank> Scan<F, R> {
     }
 
     /// Prepares the scan of `self.state`: what is best in each column, and the flips that drop a cause.
-    pub(super) fn prepare(&mut self, layout: &Layout<F, R>, passes: &mut Passes<F, R>) {
+    pub(crate) fn prepare(&mut self, layout: &Layout<F, R>, passes: &mut Passes<F, R>) {
         passes.begin();
         self.sum = passes.drops(layout, &self.row, &self.state, &mut self.flips);
         let (rank, term) = passes.best(layout);
@@ -53,7 +53,7 @@ impl<F: Float, R: Rank> Scan<F, R> {
     }
 
     /// All flips of a state with many active causes.
-    pub(super) fn walk(&mut self, layout: &Layout<F, R>) {
+    pub(crate) fn walk(&mut self, layout: &Layout<F, R>) {
         self.sum = self.owners.flips(layout, &self.row, &self.state, &mut self.flips);
     }
 
@@ -90,7 +90,7 @@ impl<F: Float, R: Rank> Scan<F, R> {
 }
 
 /// The flips that add a cause, for all rows that want them.
-pub(super) fn add_causes<F: Float, R: Rank>(layout: &Layout<F, R>, scans: &mut [Scan<F, R>], scratch: &mut [F]) {
+pub(crate) fn add_causes<F: Float, R: Rank>(layout: &Layout<F, R>, scans: &mut [Scan<F, R>], scratch: &mut [F]) {
     for first in (0..layout.h).step_by(2) {
         for pair in scans.chunks_mut(2) {
             match pair {

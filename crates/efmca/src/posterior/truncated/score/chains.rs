@@ -4,7 +4,7 @@
 /// [`Chains::step`] a state begins with the longest part of a chain that it shares with the one before, so that what they
 /// share has to be looked at once.
 #[derive(Debug, Default)]
-pub(super) struct Chains {
+pub(crate) struct Chains {
     words: usize,
     /// The causes that all states have.
     common: Vec<u64>,
@@ -22,26 +22,26 @@ pub(super) struct Chains {
 
 /// A state in the order of chains.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Step {
+pub(crate) struct Step {
     /// Which state it is.
-    pub(super) index: usize,
+    pub(crate) index: usize,
     /// Causes that it shares with the state before, beside those that all have.
-    pub(super) shared: usize,
+    pub(crate) shared: usize,
     /// Causes that it shares with the state after.
-    pub(super) kept: usize,
+    pub(crate) kept: usize,
 }
 
 impl Chains {
-    pub(super) fn new(h: usize, words: usize) -> Chains {
+    pub(crate) fn new(h: usize, words: usize) -> Chains {
         Chains { words, common: vec![0; words], popularity: vec![0; h], place: vec![0; h], ..Chains::default() }
     }
 
     /// The causes that all states have.
-    pub(super) fn common(&self) -> &[u64] {
+    pub(crate) fn common(&self) -> &[u64] {
         &self.common
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.keys.len()
     }
 
@@ -58,7 +58,7 @@ impl Chains {
     }
 
     /// Puts `states` in order.
-    pub(super) fn arrange(&mut self, states: &[u64]) {
+    pub(crate) fn arrange(&mut self, states: &[u64]) {
         self.common.fill(u64::MAX);
         for state in states.chunks_exact(self.words) {
             for (common, word) in self.common.iter_mut().zip(state) {
@@ -98,7 +98,7 @@ impl Chains {
     }
 
     /// The state at place `at` of the order; [`Chains::added`] then has its causes beside the shared ones.
-    pub(super) fn step(&mut self, at: usize, states: &[u64]) -> Step {
+    pub(crate) fn step(&mut self, at: usize, states: &[u64]) -> Step {
         let low = if self.index_bits == 0 { 0 } else { u64::MAX >> (64 - self.index_bits) };
         let key = self.keys[at] & !low;
         let index = (self.keys[at] & low) as usize;
@@ -129,7 +129,7 @@ impl Chains {
     }
 
     /// The causes to add for the last step.
-    pub(super) fn added(&self) -> &[u16] {
+    pub(crate) fn added(&self) -> &[u16] {
         &self.added
     }
 }
@@ -146,7 +146,7 @@ fn shared_bits(a: u64, b: u64) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::posterior::truncated::bits;
+    use crate::posterior::truncated::states::bits;
 
     #[test]
     fn chains_lead_to_every_state_once() {

@@ -9,13 +9,13 @@ use crate::ranks::{Decoder, Encode, Forest, Share, Sum};
 /// The weighted means of the $K$ statistics, and the weight of the rows in which each of the $D$ columns is there.
 #[derive(Debug, Clone)]
 pub(crate) struct ColumnMeans {
-    pub(super) means: Vec<f64>,
-    pub(super) weight: Vec<f64>,
+    pub(crate) means: Vec<f64>,
+    pub(crate) weight: Vec<f64>,
 }
 
 impl ColumnMeans {
     /// The means, moved inside the domain.
-    pub(super) fn projected(&self, columns: &Columns) -> Array1<f64> {
+    pub(crate) fn projected(&self, columns: &Columns) -> Array1<f64> {
         let mut means = self.means.clone();
         for (_, family, span) in columns.iter() {
             family.project(&mut means[span]);
@@ -24,7 +24,7 @@ impl ColumnMeans {
     }
 
     /// An error if there is a column of which nothing can be learned.
-    pub(super) fn check_learnable(&self, columns: &Columns) -> Result<()> {
+    pub(crate) fn check_learnable(&self, columns: &Columns) -> Result<()> {
         for (column, family, span) in columns.iter() {
             if self.weight[column] <= 0.0 {
                 return Err(Error::EmptyColumn { column });
@@ -40,17 +40,17 @@ impl ColumnMeans {
 
 /// Weighted means of the statistics over the values that are present.
 #[derive(Debug)]
-pub(super) struct Means {
+pub(crate) struct Means {
     sums: Vec<f64>,
     weight: Vec<f64>,
 }
 
 impl Means {
-    pub(super) fn new(columns: &Columns) -> Means {
+    pub(crate) fn new(columns: &Columns) -> Means {
         Means { sums: vec![0.0; columns.k()], weight: vec![0.0; columns.d()] }
     }
 
-    pub(super) fn add(&mut self, columns: &Columns, t: &[f64], there: &[bool], weight: f64) {
+    pub(crate) fn add(&mut self, columns: &Columns, t: &[f64], there: &[bool], weight: f64) {
         for (to, t) in self.sums.iter_mut().zip(t) {
             *to += weight * t;
         }
@@ -61,7 +61,7 @@ impl Means {
     }
 
     /// The means over the rows of all ranks, and whether a value is missing in one of them, where this one has found `own`.
-    pub(super) fn of_all(
+    pub(crate) fn of_all(
         share: &Share,
         columns: &Columns,
         own: Result<(Forest<Means>, bool)>,
@@ -72,7 +72,7 @@ impl Means {
         Ok((sum.finish(columns), share.ranks.any(missing)?))
     }
 
-    pub(super) fn finish(mut self, columns: &Columns) -> ColumnMeans {
+    pub(crate) fn finish(mut self, columns: &Columns) -> ColumnMeans {
         for (d, _, span) in columns.iter().filter(|(d, _, _)| self.weight[*d] > 0.0) {
             self.sums[span].iter_mut().for_each(|sum| *sum /= self.weight[d]);
         }
@@ -99,7 +99,7 @@ impl Sum for Means {
 }
 
 /// Means and second moments of the statistics of each column, or of all columns together.
-pub(super) struct Scatter {
+pub(crate) struct Scatter {
     shared: bool,
     weight: Vec<f64>,
     mean: Vec<f64>,
@@ -107,13 +107,13 @@ pub(super) struct Scatter {
 }
 
 impl Scatter {
-    pub(super) fn new(columns: &Columns, shared: bool) -> Scatter {
+    pub(crate) fn new(columns: &Columns, shared: bool) -> Scatter {
         let second = columns.iter().map(|(_, family, _)| vec![0.0; family.l() * family.l()]).collect();
         Scatter { shared, weight: vec![0.0; columns.d()], mean: vec![0.0; columns.k()], second }
     }
 
     /// Adds a row, by the method of Welford, which does not cancel.
-    pub(super) fn add(&mut self, columns: &Columns, t: &[f64], there: &[bool], weight: f64) {
+    pub(crate) fn add(&mut self, columns: &Columns, t: &[f64], there: &[bool], weight: f64) {
         if weight <= 0.0 {
             return;
         }
@@ -136,7 +136,7 @@ impl Scatter {
         }
     }
 
-    pub(super) fn finish(mut self, columns: &Columns) -> (Vec<f64>, Vec<Vec<f64>>) {
+    pub(crate) fn finish(mut self, columns: &Columns) -> (Vec<f64>, Vec<Vec<f64>>) {
         for (d, _, span) in columns.iter() {
             let l = span.len();
             if self.shared && d > 0 {

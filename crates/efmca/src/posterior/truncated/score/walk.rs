@@ -3,11 +3,11 @@
 //! Where a third of all causes is active, the winner of a column is found among the first few of its order, whatever $H$
 //! is. Up to 64 states are followed at once, one bit for each.
 
-use super::bits;
-use super::kernel::{Float, LANES, Rank};
-use super::layout::Layout;
-use super::observations::Row;
-use super::sums::Sums;
+use crate::posterior::truncated::data::layout::Layout;
+use crate::posterior::truncated::data::observations::Row;
+use crate::posterior::truncated::kernel::{Float, LANES, Rank};
+use crate::posterior::truncated::states::bits;
+use crate::posterior::truncated::sums::Sums;
 
 /// States that are followed together.
 const TOGETHER: usize = 64;

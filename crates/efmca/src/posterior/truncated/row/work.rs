@@ -2,74 +2,74 @@
 
 use std::ops::Range;
 
-use super::bits::{self, OTHER};
-use super::centre::Centre;
-use super::kernel::{Float, Rank};
-use super::observations::Row;
-use super::owners::{Difference, NearWeights, Owners};
-use super::proposals::Proposed;
-use super::rows::{Job, Task};
-use super::scan::{Scan, TOGETHER, add_causes};
-use super::stars::{END, Given, Scores, Stars};
-use super::sums::Sums;
-use super::ways::{Ways, has_many, log_prior};
 use crate::posterior::exp::exp_of_negative;
+use crate::posterior::truncated::data::observations::Row;
+use crate::posterior::truncated::kernel::{Float, Rank};
+use crate::posterior::truncated::proposals::Proposed;
+use crate::posterior::truncated::score::centre::Centre;
+use crate::posterior::truncated::score::owners::{Difference, NearWeights, Owners};
+use crate::posterior::truncated::score::scan::{Scan, TOGETHER, add_causes};
+use crate::posterior::truncated::score::ways::{Ways, has_many, log_prior};
+use crate::posterior::truncated::stars::{Scores, Stars};
+use crate::posterior::truncated::states::bits::{self, OTHER};
+use crate::posterior::truncated::sums::Sums;
+use crate::posterior::truncated::task::{END, Given, Job, Task};
 
 /// Buffers for one row at a time: nothing is allocated for a row.
-pub(super) struct Work<F, R> {
-    pub(super) row: Row<F>,
-    pub(super) ways: Ways<F, R>,
+pub(crate) struct Work<F, R> {
+    pub(crate) row: Row<F>,
+    pub(crate) ways: Ways<F, R>,
     /// $\mathcal K^{(n)}$, its log-joints (up to what is common to all states), and hashes.
-    pub(super) states: Vec<u64>,
-    pub(super) joints: Vec<f64>,
-    pub(super) hashes: Vec<u64>,
+    pub(crate) states: Vec<u64>,
+    pub(crate) joints: Vec<f64>,
+    pub(crate) hashes: Vec<u64>,
     /// Its states as seen from `first`.
-    pub(super) codes: Vec<u16>,
-    pub(super) worst: usize,
-    pub(super) q: Vec<f64>,
+    pub(crate) codes: Vec<u16>,
+    pub(crate) worst: usize,
+    pub(crate) q: Vec<f64>,
     /// The states of $\mathcal K^{(n)}$ that count, and their $q$.
-    pub(super) counting: Vec<u64>,
-    pub(super) counting_q: Vec<f64>,
-    pub(super) marginals: Vec<(u32, f64)>,
-    pub(super) active: Vec<f64>,
-    pub(super) proposed: Proposed,
+    pub(crate) counting: Vec<u64>,
+    pub(crate) counting_q: Vec<f64>,
+    pub(crate) marginals: Vec<(u32, f64)>,
+    pub(crate) active: Vec<f64>,
+    pub(crate) proposed: Proposed,
     /// The children of a generation, with log-joints.
-    pub(super) children: Vec<u64>,
-    pub(super) child_joints: Vec<f64>,
-    pub(super) child_hashes: Vec<u64>,
-    pub(super) parents: Vec<u64>,
-    pub(super) parent_joints: Vec<f64>,
+    pub(crate) children: Vec<u64>,
+    pub(crate) child_joints: Vec<f64>,
+    pub(crate) child_hashes: Vec<u64>,
+    pub(crate) parents: Vec<u64>,
+    pub(crate) parent_joints: Vec<f64>,
     /// The sums of all flips of a state.
-    pub(super) flips: Vec<f64>,
+    pub(crate) flips: Vec<f64>,
     /// The log-joints of all flips of the first state, and of that state itself, if `scanned`.
-    pub(super) flip_joints: Vec<f64>,
-    pub(super) scanned: bool,
+    pub(crate) flip_joints: Vec<f64>,
+    pub(crate) scanned: bool,
     /// The owners of the columns in the first state, if it was `walked`, and the posterior probabilities of states near it.
-    pub(super) owners: Owners<R>,
-    pub(super) walked: bool,
-    pub(super) weights: NearWeights,
+    pub(crate) owners: Owners<R>,
+    pub(crate) walked: bool,
+    pub(crate) weights: NearWeights,
     /// The same of another state.
-    pub(super) other_owners: Owners<R>,
+    pub(crate) other_owners: Owners<R>,
     /// The state that most others are flips of.
     centre: Centre<R>,
     /// Whether they came from a star, whose states are summed over rows.
-    pub(super) in_star: bool,
-    pub(super) first: Vec<u64>,
-    pub(super) first_sum: f64,
+    pub(crate) in_star: bool,
+    pub(crate) first: Vec<u64>,
+    pub(crate) first_sum: f64,
     /// The causes whose flips are in the set.
-    pub(super) known_flips: Vec<u64>,
-    pub(super) child_places: Vec<u32>,
-    pub(super) flipped: Vec<u64>,
+    pub(crate) known_flips: Vec<u64>,
+    pub(crate) child_places: Vec<u32>,
+    pub(crate) flipped: Vec<u64>,
     /// Flips that are better than the worst state, with their log-joints, and the states that leave for them.
-    pub(super) better: Vec<(f64, u32)>,
-    pub(super) leaving: Vec<(f64, u32)>,
+    pub(crate) better: Vec<(f64, u32)>,
+    pub(crate) leaving: Vec<(f64, u32)>,
     /// Rows that are read together.
-    pub(super) scans: Vec<Scan<F, R>>,
-    pub(super) scratch: Vec<F>,
+    pub(crate) scans: Vec<Scan<F, R>>,
+    pub(crate) scratch: Vec<F>,
 }
 
 impl<F: Float, R: Rank> Work<F, R> {
-    pub(super) fn new(task: &Task<'_, F, R>) -> Work<F, R> {
+    pub(crate) fn new(task: &Task<'_, F, R>) -> Work<F, R> {
         let h = task.layout.h;
         Work {
             row: Row::new(task.data.columns()),
@@ -112,14 +112,14 @@ impl<F: Float, R: Rank> Work<F, R> {
     }
 
     /// The log-joints of `states`, without what is common to all states.
-    pub(super) fn score(
+    pub(crate) fn score(
         task: &Task<'_, F, R>,
         row: &Row<F>,
         ways: &mut Ways<F, R>,
         states: &[u64],
         joints: &mut [f64],
     ) {
-        ways.divide(task, states);
+        ways.divide(task.layout, task.words, states);
         let Ways { passes, walk, passed, passed_at, walked, walked_at, found, .. } = ways;
         if passed_at.is_empty() {
             walk.score(task.layout, row, states, task.words, joints);
@@ -142,7 +142,7 @@ impl<F: Float, R: Rank> Work<F, R> {
 
     /// Reads a few rows. If all flips of their first states will be asked for, then they come first: many states of
     /// $\mathcal K^{(n)}$ are among them.
-    pub(super) fn scan_together(
+    pub(crate) fn scan_together(
         &mut self,
         task: &Task<'_, F, R>,
         job: Job,
@@ -155,7 +155,7 @@ impl<F: Float, R: Rank> Work<F, R> {
             task.data.load(n, &mut scan.row);
             scan.state.copy_from_slice(&set[..task.words]);
             scan.wanted = wanted && stars.of_row(n).is_none();
-            scan.walked = scan.wanted && has_many(task, &scan.state);
+            scan.walked = scan.wanted && has_many(task.layout, &scan.state);
             if scan.walked {
                 scan.walk(task.layout);
             } else if scan.wanted {
@@ -168,7 +168,7 @@ impl<F: Float, R: Rank> Work<F, R> {
     }
 
     /// Makes a row of those that were read the present one.
-    pub(super) fn take_scan(&mut self, index: usize) {
+    pub(crate) fn take_scan(&mut self, index: usize) {
         let scan = &mut self.scans[index];
         std::mem::swap(&mut self.row, &mut scan.row);
         std::mem::swap(&mut self.flips, &mut scan.flips);
@@ -178,7 +178,7 @@ impl<F: Float, R: Rank> Work<F, R> {
     }
 
     /// Takes the sums of a star that the present row is in.
-    pub(super) fn take_star(&mut self, scores: Option<&Scores<&[F], &[u16]>>) {
+    pub(crate) fn take_star(&mut self, scores: Option<&Scores<&[F], &[u16]>>) {
         self.in_star = scores.is_some();
         if let Some((sum, flips)) = scores.and_then(|scores| scores.flips.split_last()) {
             self.flips.iter_mut().zip(flips).for_each(|(to, flip)| *to = flip.f64());
@@ -199,7 +199,7 @@ impl<F: Float, R: Rank> Work<F, R> {
     }
 
     /// Scores the states of $\mathcal K^{(n)}$ under the parameters as they are now.
-    pub(super) fn rescore(&mut self, task: &Task<'_, F, R>, star: Option<&Scores<&[F], &[u16]>>, sums: &mut Sums) {
+    pub(crate) fn rescore(&mut self, task: &Task<'_, F, R>, star: Option<&Scores<&[F], &[u16]>>, sums: &mut Sums) {
         let (words, h, log_odds) = (task.words, task.layout.h, &task.layout.log_odds);
         self.children.clear();
         self.child_places.clear();
@@ -269,7 +269,7 @@ impl<F: Float, R: Rank> Work<F, R> {
 
     /// $q \propto p^\beta$ over $\mathcal K^{(n)}$ (Eqn. 41), and $\mathcal F$ (Eqns. 26 and 81) without what is common to all
     /// states; nothing if no state is possible.
-    pub(super) fn posterior(&mut self, task: &Task<'_, F, R>) -> Option<f64> {
+    pub(crate) fn posterior(&mut self, task: &Task<'_, F, R>) -> Option<f64> {
         let max = self.joints.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         if !max.is_finite() {
             return None;
@@ -291,7 +291,7 @@ impl<F: Float, R: Rank> Work<F, R> {
     }
 
     /// $\mathbb E_q\lbrack s_h\rbrack $ of the causes that are active somewhere in $\mathcal K^{(n)}$.
-    pub(super) fn find_marginals(&mut self, task: &Task<'_, F, R>) {
+    pub(crate) fn find_marginals(&mut self, task: &Task<'_, F, R>) {
         if !task.proposals.iter().any(|proposal| proposal.needs_marginals()) || self.posterior(task).is_none() {
             return;
         }
@@ -308,7 +308,7 @@ impl<F: Float, R: Rank> Work<F, R> {
     }
 
     /// Adds the expectations of this row (Eqn. 42) to the sums.
-    pub(super) fn distribute(&mut self, task: &Task<'_, F, R>, weight: f64, given: &mut [Given<F>], sums: &mut Sums) {
+    pub(crate) fn distribute(&mut self, task: &Task<'_, F, R>, weight: f64, given: &mut [Given<F>], sums: &mut Sums) {
         self.counting.clear();
         self.counting_q.clear();
         let in_star = !given.is_empty();
@@ -349,7 +349,7 @@ impl<F: Float, R: Rank> Work<F, R> {
         }
         self.weights.distribute(task.layout, &self.row, &self.owners, &self.first, sums);
         let (states, q) = (&self.counting, &self.counting_q);
-        self.ways.divide(task, states);
+        self.ways.divide(task.layout, task.words, states);
         let Ways { passes, walk, passed, passed_at, walked, walked_at, found, .. } = &mut self.ways;
         if !walked_at.is_empty() {
             found.clear();

@@ -1,9 +1,9 @@
 //! The tables of a model as the kernel reads them.
 
-use super::frame::Frame;
-use super::kernel::{Float, Instructions, Rank, place as kernel_place};
-use super::observations::{Row, padded};
 use crate::model::{Columns, Tables};
+use crate::posterior::truncated::data::frame::Frame;
+use crate::posterior::truncated::data::observations::{Row, padded};
+use crate::posterior::truncated::kernel::{Float, Instructions, Rank, place as kernel_place};
 
 /// Places of a column's order that lie side by side.
 const BLOCK: usize = 16;

@@ -1,6 +1,6 @@
 //! One state of a set.
 
-use super::bits;
+use crate::posterior::truncated::states::bits;
 
 /// A state $\vec s$: which causes are active.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -1,11 +1,11 @@
 //! Scoring states by passes over the columns, one for each cause: for states with few active causes.
 
-use super::bits;
-use super::chains::Chains;
-use super::kernel::{self, Float, Rank, TwoBest};
-use super::layout::Layout;
-use super::observations::Row;
-use super::sums::Sums;
+use crate::posterior::truncated::data::layout::Layout;
+use crate::posterior::truncated::data::observations::Row;
+use crate::posterior::truncated::kernel::{self, Float, Rank, TwoBest};
+use crate::posterior::truncated::score::chains::Chains;
+use crate::posterior::truncated::states::bits;
+use crate::posterior::truncated::sums::Sums;
 
 /// Rows that are summed in the precision of the kernel before they are added to the sums in `f64`.
 const BLOCK_ROWS: usize = 256;
@@ -258,9 +258,9 @@ impl<F: Float, R: Rank> Passes<F, R> {
         self.rows_in_block += 1;
     }
 
-    /// Gives `weight`, and the sum of statistics that goes with it, to the causes that own the columns in `state`. Nothing
-    /// may be missing.
-    pub(crate) fn give(&mut self, layout: &Layout<F, R>, state: &[u64], weight: f64, statistics: &[F]) {
+    /// Gives `weight`, and the sum of statistics that goes with it, to the causes that own the columns in `state`. Where values are
+    /// missing, columns have weights of their own, which are the first plane of statistics.
+    pub(crate) fn give(&mut self, layout: &Layout<F, R>, state: &[u64], weight: Option<f64>, statistics: &[F]) {
         let (width, size) = (layout.width, (1 + layout.l) * layout.width);
         self.grow(1, width);
         self.ranks[..width].copy_from_slice(layout.ranks(layout.h));
@@ -271,7 +271,7 @@ impl<F: Float, R: Rank> Passes<F, R> {
         let mut give = |cause: usize| {
             self.touch(cause);
             let (ranks, sums) = (&self.ranks[..width], &mut self.block[cause * size..][..size]);
-            kernel::give_owned(layout.set, layout.ranks(cause), ranks, F::of(weight), statistics, sums);
+            kernel::give_owned(layout.set, layout.ranks(cause), ranks, weight.map(F::of), statistics, sums);
         };
         bits::each(state, &mut give);
         give(layout.h);

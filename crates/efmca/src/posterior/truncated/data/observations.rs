@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use ndarray::Array1;
 
-use super::frame::Frame;
-use super::kernel::{Float, LANES};
-use super::scatter::{ColumnMeans, Means, Scatter};
 use crate::cancel;
 use crate::error::Result;
 use crate::model::{Columns, Data, Geometry, RowReader};
+use crate::posterior::truncated::data::frame::Frame;
+use crate::posterior::truncated::data::scatter::{ColumnMeans, Means, Scatter};
+use crate::posterior::truncated::kernel::{Float, LANES};
 use crate::ranks::{Forest, Share};
 
 /// The sufficient statistics of a data set in a [`Frame`], one plane for each $l$, in the precision of the kernel.
@@ -189,13 +189,13 @@ impl<F: Float> Observations<F> {
             cancel::check();
             let y = reader.values(row);
             reader.statistics(row, &y, &mut t, &mut there)?;
-            for (column, family, span) in columns.iter() {
+            for (column, _, span) in columns.iter() {
                 let pixel = geometry.pixel(row, column);
                 for (l, k) in span.enumerate() {
                     whole[l * pixels + pixel] = t[k];
                 }
                 whole[l_max * pixels + pixel] =
-                    if there[column] { columns.weight(column) * family.log_h(y[column]) } else { 0.0 };
+                    if there[column] { columns.weight(column) * reader.log_h(column, y[column]) } else { 0.0 };
                 whole[(l_max + 1) * pixels + pixel] = f64::from(u8::from(there[column]));
             }
             put_in_frame(columns, &frame, &mut t, &there, |l, column, value| {
@@ -304,19 +304,24 @@ impl<F: Float> Observations<F> {
 
     /// Notes which values of a row are there, and puts zeros where they are not.
     fn mark_missing(&self, row: &mut Row<F>) {
-        let (d, l) = (self.columns.d(), self.columns.l_max());
+        let d = self.columns.d();
         let width = padded(d);
         let mut missing = false;
         for value in &row.t[..d] {
             missing |= value.is_missing();
         }
         if missing || row.missing {
-            for column in 0..d {
-                let there = !row.t[column].is_missing();
-                row.present[column] = if there { F::ONE } else { F::ZERO };
-                for l in 0..if there { 0 } else { l } {
-                    row.t[l * width + column] = F::ZERO;
-                }
+            let (present, (first, others)) = (&mut row.present[..d], row.t.split_at_mut(width));
+            for (present, t) in present.iter_mut().zip(first) {
+                let missing = t.is_missing();
+                *present = if missing { F::ZERO } else { F::ONE };
+                *t = if missing { F::ZERO } else { *t };
+            }
+            for plane in others.chunks_exact_mut(width) {
+                plane
+                    .iter_mut()
+                    .zip(&*present)
+                    .for_each(|(t, there)| *t = if *there == F::ZERO { F::ZERO } else { *t });
             }
         }
         row.missing = missing;

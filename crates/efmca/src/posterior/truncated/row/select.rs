@@ -1,20 +1,20 @@
 //! Which states stay in $\\mathcal K^{(n)}$: a state leaves only for a better one.
 
-use super::bits::{self, OTHER};
-use super::kernel::{Float, Rank};
-use super::proposals::{Random, RowContext};
-use super::rows::Task;
-use super::sums::Sums;
-use super::ways::{has_many, log_prior};
-use super::work::Work;
+use crate::posterior::truncated::kernel::{Float, Rank};
+use crate::posterior::truncated::proposals::{Random, RowContext};
+use crate::posterior::truncated::row::work::Work;
+use crate::posterior::truncated::score::ways::{has_many, log_prior};
+use crate::posterior::truncated::states::bits::{self, OTHER};
+use crate::posterior::truncated::sums::Sums;
+use crate::posterior::truncated::task::Task;
 
 impl<F: Float, R: Rank> Work<F, R> {
-    pub(super) fn find_worst(&mut self) {
+    pub(crate) fn find_worst(&mut self) {
         self.worst = first_of(&self.joints, lowest(&self.joints));
     }
 
     /// Lets a state in, if it is new and better than the worst one, which leaves.
-    pub(super) fn offer(&mut self, words: usize, state: &[u64], joint: f64) -> bool {
+    pub(crate) fn offer(&mut self, words: usize, state: &[u64], joint: f64) -> bool {
         // a joint that is not a number is not better
         let better = joint > self.joints[self.worst];
         if !better {
@@ -47,7 +47,7 @@ impl<F: Float, R: Rank> Work<F, R> {
     }
 
     /// All generations of proposals.
-    pub(super) fn evolve(
+    pub(crate) fn evolve(
         &mut self,
         task: &Task<'_, F, R>,
         random: &mut Random,
@@ -88,7 +88,7 @@ impl<F: Float, R: Rank> Work<F, R> {
     }
 
     /// Scores all states that differ by one cause from `parent`, and offers them.
-    pub(super) fn offer_flips(&mut self, task: &Task<'_, F, R>, parent: &[u64], sums: &mut Sums) {
+    pub(crate) fn offer_flips(&mut self, task: &Task<'_, F, R>, parent: &[u64], sums: &mut Sums) {
         let worst = self.joints[self.worst];
         self.better.clear();
         if self.scanned && self.first == parent {
@@ -98,7 +98,7 @@ impl<F: Float, R: Rank> Work<F, R> {
                 }
             }
         } else {
-            if has_many(task, parent) {
+            if has_many(task.layout, parent) {
                 self.other_owners.flips(task.layout, &self.row, parent, &mut self.flips);
             } else {
                 self.ways.passes.flips(task.layout, &self.row, parent, &mut self.flips);
@@ -170,7 +170,7 @@ impl<F: Float, R: Rank> Work<F, R> {
     }
 
     /// Scores the states that are new, and offers them.
-    pub(super) fn offer_states(&mut self, task: &Task<'_, F, R>, states: &[u64], sums: &mut Sums) {
+    pub(crate) fn offer_states(&mut self, task: &Task<'_, F, R>, states: &[u64], sums: &mut Sums) {
         self.children.clear();
         self.child_hashes.clear();
         for state in states.chunks_exact(task.words) {
@@ -201,7 +201,7 @@ impl<F: Float, R: Rank> Work<F, R> {
     }
 
     /// Puts the best state first.
-    pub(super) fn best_first(&mut self, task: &Task<'_, F, R>) {
+    pub(crate) fn best_first(&mut self, task: &Task<'_, F, R>) {
         let highest = self.joints.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let best = first_of(&self.joints, highest);
         self.joints.swap(0, best);
@@ -213,7 +213,7 @@ impl<F: Float, R: Rank> Work<F, R> {
 }
 
 /// The lowest of `values`, in lanes, because it is asked for often.
-pub(super) fn lowest(values: &[f64]) -> f64 {
+pub(crate) fn lowest(values: &[f64]) -> f64 {
     let mut lowest = [f64::INFINITY; 8];
     let (groups, rest) = values.as_chunks::<8>();
     for group in groups {
@@ -237,6 +237,6 @@ fn count_below(values: &[f64], limit: f64) -> usize {
 }
 
 /// Where `value` is in `values`.
-pub(super) fn first_of(values: &[f64], value: f64) -> usize {
+pub(crate) fn first_of(values: &[f64], value: f64) -> usize {
     values.iter().position(|other| *other == value).unwrap_or(0)
 }
