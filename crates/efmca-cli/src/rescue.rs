@@ -61,9 +61,14 @@ impl Rescue {
     }
 }
 
+/// Bytes of the name of a result that stay where it is rescued.
+const MOST_LETTERS: usize = 150;
+
 /// The folder at hand and the one for temporary files, with a name that nothing has there.
 fn other_places(path: &Path) -> Vec<PathBuf> {
     let name = path.file_name().map_or("result".into(), |name| name.to_string_lossy().into_owned());
+    // its end, which says the format, so that there is room for more letters
+    let name = &name[name.ceil_char_boundary(name.len().saturating_sub(MOST_LETTERS))..];
     let folders = [std::env::current_dir().ok(), Some(std::env::temp_dir())];
     let free = |folder: PathBuf| {
         let numbered = (1..1000).map(|number| folder.join(format!("rescued-{number}-{name}")));
@@ -92,6 +97,21 @@ mod tests {
         assert_eq!(std::fs::read(place).unwrap(), b"all of it");
         std::fs::remove_file(place).unwrap();
         assert!(Rescue::default().finish().is_ok());
+    }
+
+    #[test]
+    fn long_names_are_cut_at_their_front() {
+        for name in ["x".repeat(230) + ".tif", "ä".repeat(115) + ".tif", "short.tif".to_owned()] {
+            let places = other_places(Path::new(&name));
+            assert_eq!(places.len(), 2);
+            for place in places {
+                let rescued = place.file_name().unwrap().to_str().unwrap().to_owned();
+                assert!(
+                    rescued.starts_with("rescued-") && rescued.ends_with(".tif") && rescued.len() < 170,
+                    "{rescued}"
+                );
+            }
+        }
     }
 
     #[test]
