@@ -12,6 +12,8 @@ use crate::failure::Failure;
 #[derive(Debug, Default)]
 pub(crate) struct Rescue {
     problems: Vec<String>,
+    /// Those that were.
+    placed: Vec<PathBuf>,
 }
 
 /// An error of writing a result.
@@ -36,7 +38,10 @@ impl Rescue {
     /// Writes a result to its place, or to another one if that fails. Nothing if there is none.
     pub(crate) fn write<T, E: OfWriting>(&mut self, path: &Path, write: impl Fn(&Path) -> Result<T, E>) -> Option<T> {
         let error = match write(path) {
-            Ok(written) => return Some(written),
+            Ok(written) => {
+                self.placed.push(path.to_path_buf());
+                return Some(written);
+            }
             Err(error) => error,
         };
         if !error.is_about_the_place() {
@@ -53,6 +58,11 @@ impl Rescue {
         let tried: Vec<String> = places.iter().map(|place| place.display().to_string()).collect();
         self.problems.push(format!("{error}\nit could not be written to {} either", tried.join(" or ")));
         None
+    }
+
+    /// The results that are where they should be.
+    pub(crate) fn placed(&self) -> &[PathBuf] {
+        &self.placed
     }
 
     /// An error if a result is not where it should be.

@@ -15,6 +15,7 @@ use super::metadata::{Colour, Metadata};
 use super::{fits, npy, npz, png_file, tiff};
 use crate::IoError;
 use crate::error::hint_for_reading;
+use crate::whole::unchanged;
 
 /// More bytes than the header of an array may have.
 const LONGEST_HEADER: u64 = 65 << 10;
@@ -130,7 +131,7 @@ fn bytes_of(path: &Path, limit: u64) -> Result<Vec<u8>, IoError> {
     if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
         return Err(failed(ErrorKind::IsADirectory.into()));
     }
-    let bytes = all_of(file, limit).map_err(failed)?;
+    let bytes = unchanged(&file, path, || all_of(&file, limit).map_err(failed))?;
     bytes.ok_or_else(|| too_large(limit).when_reading(path))
 }
 
