@@ -14,6 +14,8 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
 use assert_cmd::cargo::cargo_bin;
+use efmca_io::image_file::{WriteOptions, write};
+use ndarray::Array4;
 
 use counts::{folder_with, text};
 
@@ -41,7 +43,7 @@ const COMMANDS: [(&str, &str, &[&str]); 13] = [
     ("given.model", "sample PIPE -n 5 -o out/rows.csv", &["rows.csv"]),
     ("noisy.tif", "corrupt PIPE -o out/noisy.tif --noise poisson", &["noisy.tif"]),
     ("noisy.tif", "denoise PIPE -o out/clean.tif --noise poisson --quality fast", &["clean.tif"]),
-    ("noisy.tif", "inpaint PIPE -o out/clean.tif --noise poisson --quality fast --missing 4", &["clean.tif"]),
+    ("noisy.tif", "inpaint PIPE -o out/clean.tif --noise poisson --quality fast --mask mask.tif", &["clean.tif"]),
     ("noisy.tif", "apply patches.model PIPE -o out/clean.tif", &["clean.tif"]),
     (
         "noisy.tif",
@@ -82,10 +84,13 @@ fn with_places_lost(folder: &Path, (input, command, _): (&str, &str, &[&str]), c
 }
 
 fn folder() -> tempfile::TempDir {
-    let folder = folder_with(200, "noisy.tif", 24);
+    let folder = folder_with(200, "noisy.tif", 40);
     let path = folder.path();
     let gaps = std::fs::read_to_string(path.join("table.csv")).unwrap().replace("\n3,", "\n,");
     std::fs::write(path.join("gaps.csv"), gaps).unwrap();
+    let mut mask = Array4::zeros((1, 40, 40, 1));
+    mask[[0, 5, 5, 0]] = 1.0;
+    write(&path.join("mask.tif"), mask.view(), &WriteOptions::default()).unwrap();
     for command in [
         "fit table.csv -o given.model --family poisson --causes 2 --iterations 3",
         "denoise noisy.tif -o first.tif --noise poisson --quality fast --save-model patches.model",
