@@ -78,7 +78,8 @@ const MOST_LETTERS: usize = 150;
 fn other_places(path: &Path) -> Vec<PathBuf> {
     let name = path.file_name().map_or("result".into(), |name| name.to_string_lossy().into_owned());
     // its end, which says the format, so that there is room for more letters
-    let name = &name[name.ceil_char_boundary(name.len().saturating_sub(MOST_LETTERS))..];
+    let start = (name.len().saturating_sub(MOST_LETTERS)..name.len()).find(|at| name.is_char_boundary(*at));
+    let name = &name[start.unwrap_or(0)..];
     let folders = [std::env::current_dir().ok(), Some(std::env::temp_dir())];
     let free = |folder: PathBuf| {
         let numbered = (1..1000).map(|number| folder.join(format!("rescued-{number}-{name}")));
