@@ -147,7 +147,11 @@ mod tests {
             assert!(said.contains(name) && said.contains("changed while it was read"), "{said}");
         }
         let (path, file) = (place("table.csv"), File::options().write(true).open(place("table.csv")).unwrap());
-        let cut = unchanged(&file, &path, || Ok(file.set_len(3).unwrap())).unwrap_err().to_string();
+        let cut_while_read = || {
+            file.set_len(3).unwrap();
+            Ok(())
+        };
+        let cut = unchanged(&file, &path, cut_while_read).unwrap_err().to_string();
         assert!(cut.contains("and now it has 3"), "{cut}");
     }
 
