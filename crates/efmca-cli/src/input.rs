@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use efmca::tasks::noise::Source;
 use efmca::tasks::table::{every_row, search_step};
-use efmca_io::FileKind;
-use efmca_io::image_file::{Axes, ImageFile, ReadOptions, read};
-use efmca_io::sound::read_wav;
-use efmca_io::table_file::{Table, TableOptions, read_table};
+use efmca_io::image_file::{Axes, ImageFile, ReadOptions, read, read_bytes};
+use efmca_io::sound::{read_wav, read_wav_bytes};
+use efmca_io::table_file::{Table, TableOptions, read_table, read_table_bytes};
+use efmca_io::{FileKind, streamed};
 use ndarray::{Array4, Axis, s};
 
 use crate::args::common::{TableArgs, mark_missing, patch_size};
@@ -78,13 +78,16 @@ pub(crate) struct TableContent {
 impl<'a> Input<'a> {
     /// Reads the file.
     pub(crate) fn read(args: &'a InputArgs) -> Result<Self, Failure> {
-        let found = FileKind::of(&args.input);
+        // a pipe can be read once
+        let streamed = streamed(&args.input).map_err(Failure::input)?;
+        let bytes = streamed.as_deref();
+        let found = bytes.map_or_else(|| FileKind::of(&args.input), |bytes| FileKind::of_bytes(bytes, &args.input));
         let is_text = found.0 == FileKind::Text;
         let (kind, remark) = args.kind.map_or_else(|| guess(args, found), |kind| (kind, None));
         let (content, mut remarks) = match kind {
-            KindArg::Image => images(args)?,
-            KindArg::Sound => sound(args)?,
-            KindArg::Table => table(args, is_text)?,
+            KindArg::Image => images(args, bytes)?,
+            KindArg::Sound => sound(args, bytes)?,
+            KindArg::Table => table(args, bytes, is_text)?,
         };
         remarks.extend(remark);
         let input = Self { args, content, remarks };
@@ -165,27 +168,32 @@ fn guess(args: &InputArgs, (kind, shape): (FileKind, Option<Vec<usize>>)) -> (Ki
     (guess, shape.filter(|_| args.axes.is_none()).map(remark))
 }
 
-fn images(args: &InputArgs) -> Result<(Content, Vec<String>), Failure> {
+fn images(args: &InputArgs, bytes: Option<&[u8]>) -> Result<(Content, Vec<String>), Failure> {
     let number = |text: &String| {
         text.parse::<f64>()
             .map_err(|_| Failure::input(format!("--missing {text}: for an image give the value of missing pixels")))
     };
     let missing = args.table.missing.iter().map(number).collect::<Result<Vec<f64>, Failure>>()?;
     let options = ReadOptions { axes: args.axes.clone(), ..ReadOptions::default() };
-    let ImageFile { mut values, remarks, .. } = read(&args.input, &options).map_err(Failure::input)?;
+    let path = &args.input;
+    let image = bytes.map_or_else(|| read(path, &options), |bytes| read_bytes(bytes, path, &options));
+    let ImageFile { mut values, remarks, .. } = image.map_err(Failure::input)?;
     mark_missing(&mut values, missing);
     Ok((Content::Images(values), remarks))
 }
 
-fn sound(args: &InputArgs) -> Result<(Content, Vec<String>), Failure> {
-    let sound = read_wav(&args.input).map_err(Failure::input)?;
+fn sound(args: &InputArgs, bytes: Option<&[u8]>) -> Result<(Content, Vec<String>), Failure> {
+    let path = &args.input;
+    let sound = bytes.map_or_else(|| read_wav(path), |bytes| read_wav_bytes(bytes, path)).map_err(Failure::input)?;
     let (amplitudes, remarks) = sound.recorded_amplitudes().map_err(Failure::input)?;
     Ok((Content::Sound(amplitudes.insert_axis(Axis(0)).insert_axis(Axis(3))), remarks))
 }
 
-fn table(args: &InputArgs, is_text: bool) -> Result<(Content, Vec<String>), Failure> {
+fn table(args: &InputArgs, bytes: Option<&[u8]>, is_text: bool) -> Result<(Content, Vec<String>), Failure> {
     let options = TableOptions { keep_rows: true, ..args.table.options() };
-    let mut table = read_table(&args.input, &options).map_err(Failure::input)?;
+    let path = &args.input;
+    let table = bytes.map_or_else(|| read_table(path, &options), |bytes| read_table_bytes(bytes, path, &options));
+    let mut table = table.map_err(Failure::input)?;
     let mut remarks: Vec<String> = table.remarks.iter().map(ToString::to_string).collect();
     let rows = table.data().n();
     let mut step = Source::row_step(rows, args.most.unwrap_or(Source::MOST_ROWS));

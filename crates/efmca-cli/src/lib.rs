@@ -18,6 +18,7 @@ mod outputs;
 mod progress;
 mod rescue;
 mod show;
+mod threads;
 mod times;
 
 use std::ffi::OsString;
@@ -83,6 +84,11 @@ pub fn understand<T: Into<OsString> + Clone>(arguments: impl IntoIterator<Item =
 
 /// Runs a command.
 fn run(command: &Command) -> Result<(), Failure> {
+    use Command::{Bars, Calibrate, Corrupt, Demo, Families, Info, Sample};
+    // the others have an option for it
+    if matches!(command, Bars(_) | Calibrate(_) | Corrupt(_) | Demo(_) | Families(_) | Info(_) | Sample(_)) {
+        threads::start_if_possible();
+    }
     match command {
         Command::Demo(args) => demo::run(args),
         Command::Bars(args) => bars::run(args),

@@ -18,18 +18,40 @@ use crate::times::RankTimes;
 /// Whether somebody asked to stop the command at work.
 static STOPPED: AtomicBool = AtomicBool::new(false);
 
-/// Whether the system asked to end the program (SIGTERM), as workload managers do before the time of a job is over.
+/// Whether the system asked to end the program: with SIGTERM, as workload managers do before the time of a job is over, with SIGHUP
+/// where a terminal closes, or with SIGXCPU at the limit on its time (`ulimit -S -t`).
 static TERMINATED: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| {
     let asked = Arc::new(AtomicBool::new(false));
     // a second one ends the program at once; where signals cannot be caught, the first does
     #[cfg(unix)]
     {
-        use signal_hook::{consts::SIGTERM, flag};
+        use signal_hook::consts::{SIGHUP, SIGTERM, SIGXCPU};
+        use signal_hook::flag;
         let _ = flag::register_conditional_shutdown(SIGTERM, 143, Arc::clone(&asked));
         let _ = flag::register(SIGTERM, Arc::clone(&asked));
+        // sent again every second
+        let _ = flag::register(SIGXCPU, Arc::clone(&asked));
+        // under `nohup` the work goes on
+        if is_deadly(SIGHUP) {
+            let _ = flag::register(SIGHUP, Arc::clone(&asked));
+        }
     }
     asked
 });
+
+/// Whether a signal ends the program, as far as the system says; if not, it was started to live on.
+#[cfg(unix)]
+fn is_deadly(signal: i32) -> bool {
+    std::fs::read_to_string("/proc/self/status").is_ok_and(|status| !is_ignored(&status, signal))
+}
+
+/// Whether `/proc/self/status` names a signal among those that are ignored.
+#[cfg(unix)]
+fn is_ignored(status: &str, signal: i32) -> bool {
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    ignored.is_none_or(|mask| mask >> (signal - 1) & 1 == 1)
+}
 
 /// Whether somebody asked to stop the command at work, so that its result is none or the one so far.
 pub(crate) fn was_stopped() -> bool {
@@ -262,6 +284,15 @@ fn of_training(stage: &str, training: &TrainingProgress<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn signals_that_are_ignored_are_understood() {
+        let status = "Name:\tefmca\nSigBlk:\tffffffffffffffff\nSigIgn:\t0000000000001001\nSigCgt:\t0000000000000000\n";
+        assert!(is_ignored(status, 1) && !is_ignored(status, 2) && is_ignored(status, 13) && !is_ignored(status, 24));
+        // where the system does not say, it is left as it is
+        assert!(is_ignored("Name:\tefmca\n", 1));
+    }
 
     #[test]
     fn parts_of_the_work_are_timed_by_themselves() {

@@ -12,6 +12,8 @@ use crate::failure::Failure;
 #[derive(Debug, Default)]
 pub(crate) struct Rescue {
     problems: Vec<String>,
+    /// Those that were.
+    placed: Vec<PathBuf>,
 }
 
 /// An error of writing a result.
@@ -36,7 +38,10 @@ impl Rescue {
     /// Writes a result to its place, or to another one if that fails. Nothing if there is none.
     pub(crate) fn write<T, E: OfWriting>(&mut self, path: &Path, write: impl Fn(&Path) -> Result<T, E>) -> Option<T> {
         let error = match write(path) {
-            Ok(written) => return Some(written),
+            Ok(written) => {
+                self.placed.push(path.to_path_buf());
+                return Some(written);
+            }
             Err(error) => error,
         };
         if !error.is_about_the_place() {
@@ -55,15 +60,26 @@ impl Rescue {
         None
     }
 
+    /// The results that are where they should be.
+    pub(crate) fn placed(&self) -> &[PathBuf] {
+        &self.placed
+    }
+
     /// An error if a result is not where it should be.
     pub(crate) fn finish(self) -> Result<(), Failure> {
         if self.problems.is_empty() { Ok(()) } else { Err(Failure::work(self.problems.join("\n"))) }
     }
 }
 
+/// Bytes of the name of a result that stay where it is rescued.
+const MOST_LETTERS: usize = 150;
+
 /// The folder at hand and the one for temporary files, with a name that nothing has there.
 fn other_places(path: &Path) -> Vec<PathBuf> {
     let name = path.file_name().map_or("result".into(), |name| name.to_string_lossy().into_owned());
+    // its end, which says the format, so that there is room for more letters
+    let start = (name.len().saturating_sub(MOST_LETTERS)..name.len()).find(|at| name.is_char_boundary(*at));
+    let name = &name[start.unwrap_or(0)..];
     let folders = [std::env::current_dir().ok(), Some(std::env::temp_dir())];
     let free = |folder: PathBuf| {
         let numbered = (1..1000).map(|number| folder.join(format!("rescued-{number}-{name}")));
@@ -92,6 +108,21 @@ mod tests {
         assert_eq!(std::fs::read(place).unwrap(), b"all of it");
         std::fs::remove_file(place).unwrap();
         assert!(Rescue::default().finish().is_ok());
+    }
+
+    #[test]
+    fn long_names_are_cut_at_their_front() {
+        for name in ["x".repeat(230) + ".tif", "ä".repeat(115) + ".tif", "short.tif".to_owned()] {
+            let places = other_places(Path::new(&name));
+            assert_eq!(places.len(), 2);
+            for place in places {
+                let rescued = place.file_name().unwrap().to_str().unwrap().to_owned();
+                assert!(
+                    rescued.starts_with("rescued-") && rescued.ends_with(".tif") && rescued.len() < 170,
+                    "{rescued}"
+                );
+            }
+        }
     }
 
     #[test]

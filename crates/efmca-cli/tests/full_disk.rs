@@ -7,13 +7,16 @@
 // tests that cannot mount say so
 #![allow(clippy::print_stderr)]
 
+#[path = "common/counts.rs"]
+mod counts;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use assert_cmd::cargo::cargo_bin;
-use efmca_io::image_file::{WriteOptions, write};
-use ndarray::Array4;
+
+use counts::{folder_with, text};
 
 /// Commands whose results are in `out`, of each kind.
 const COMMANDS: [(&str, &str); 7] = [
@@ -32,19 +35,10 @@ const COMMANDS: [(&str, &str); 7] = [
     ),
 ];
 
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
 /// A table, an image, a model, and folders for results and for temporary files.
 fn folder() -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder_with(300, "noisy.tif", 24);
     let path = folder.path();
-    let mut table = "a,b,c\n".to_owned();
-    (0..300).for_each(|row| table += &format!("{},{},{}\n", row % 7, row * 3 % 11, row * 5 % 4));
-    std::fs::write(path.join("table.csv"), table).unwrap();
-    let image = Array4::from_shape_fn((1, 24, 24, 1), |(_, y, x, _)| ((x * 7 + y * 3) % 9 + 1) as f64);
-    write(&path.join("noisy.tif"), image.view(), &WriteOptions::default()).unwrap();
     for name in ["out", "tmp"] {
         std::fs::create_dir(path.join(name)).unwrap();
     }

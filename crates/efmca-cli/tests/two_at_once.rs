@@ -1,25 +1,18 @@
 //! Two runs in one place, and files of another version.
 
+#[path = "common/counts.rs"]
+mod counts;
+
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use assert_cmd::cargo::cargo_bin;
-use efmca_io::image_file::{WriteOptions, write};
-use ndarray::Array4;
 
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
+use counts::{folder_with, text};
 
 fn folder() -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    let mut table = "a,b,c\n".to_owned();
-    (0..200).for_each(|row| table += &format!("{},{},{}\n", row % 7, row * 3 % 11, row * 5 % 4));
-    std::fs::write(folder.path().join("table.csv"), table).unwrap();
-    let image = Array4::from_shape_fn((1, 20, 20, 1), |(_, y, x, _)| ((x * 7 + y * 3) % 9 + 1) as f64);
-    write(&folder.path().join("scene.tif"), image.view(), &WriteOptions::default()).unwrap();
-    folder
+    folder_with(200, "scene.tif", 20)
 }
 
 fn run(folder: &Path, arguments: &str) -> Output {

@@ -6,6 +6,7 @@ use efmca::tasks::camera::{Calibrated, Camera};
 use serde_json::{Map, Value, json};
 
 use crate::error::{IoError, hint_for_reading};
+use crate::whole::whole;
 use crate::write::write_atomically;
 
 /// The value of the key `format`.
@@ -32,7 +33,7 @@ pub fn read_camera(path: &Path) -> Result<Camera, IoError> {
     if std::fs::metadata(path).map_err(failed)?.len() > LARGEST {
         return Err(not("it is larger than any camera file".to_owned()));
     }
-    decode_camera(&std::fs::read(path).map_err(failed)?).map_err(not)
+    decode_camera(&whole(path)?).map_err(not)
 }
 
 /// The camera in the bytes of a file.

@@ -19,8 +19,8 @@ use safetensors::tensor::{Dtype, SafeTensors};
 use serde_json::{Map, Value, json};
 
 use crate::IoError;
-use crate::error::hint_for_reading;
 use crate::model_file::{METADATA_KEY, numbers};
+use crate::whole::whole;
 use crate::write::{create_folder_of, hint_for};
 
 /// The name of the format in the metadata.
@@ -220,12 +220,7 @@ pub fn checksum(bytes: &[u8]) -> u64 {
 /// [`IoError::Read`] if the file cannot be read, [`IoError::NotACheckpoint`] if it is cut short, damaged, or something
 /// else.
 pub fn read_checkpoint(path: &Path) -> Result<(Checkpoint, Value), IoError> {
-    let bytes = std::fs::read(path).map_err(|source| IoError::Read {
-        path: path.to_path_buf(),
-        hint: hint_for_reading(&source),
-        source,
-    })?;
-    decode_checkpoint(&bytes).map_err(|problem| IoError::NotACheckpoint { path: path.to_path_buf(), problem })
+    decode_checkpoint(&whole(path)?).map_err(|problem| IoError::NotACheckpoint { path: path.to_path_buf(), problem })
 }
 
 /// The checkpoint in the bytes of a file, and the note that was written with it.

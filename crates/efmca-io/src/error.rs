@@ -233,6 +233,7 @@ pub(crate) fn hint_for_reading(error: &std::io::Error) -> &'static str {
         ErrorKind::NotFound => "check that the path is right",
         ErrorKind::PermissionDenied => "check that you may read it",
         ErrorKind::IsADirectory => "that path is a folder: give the name of a file in it",
+        ErrorKind::FileTooLarge => "write what it gives to a file, and give that",
         _ => "check that the path is right and that the file can be read",
     }
 }

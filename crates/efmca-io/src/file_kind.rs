@@ -1,9 +1,9 @@
 //! The kind of a file: an image, a table or a sound.
 
-use std::io::Read;
+use std::io::{Cursor, Read};
 use std::path::Path;
 
-use crate::image_file::{Format, array_shape, file_of};
+use crate::image_file::{Format, array_shape, array_shape_of, file_of};
 
 /// Arrays with both sides of this size at least are images, if they are not much longer than wide.
 const IMAGE_SIDE: usize = 128;
@@ -25,28 +25,39 @@ pub enum FileKind {
 
 impl FileKind {
     /// The kind of the file at `path`, by its first bytes. For an array it is a guess by its shape, which is then the second value.
-    /// A file that cannot be read is [`FileKind::Text`]: the reader says what is wrong with it.
+    /// A file that cannot be read is [`FileKind::Text`]: the reader says what is wrong with it. So is a pipe, of which nothing is
+    /// taken; [`FileKind::of_bytes`] is for what came through it.
     pub fn of(path: &Path) -> (FileKind, Option<Vec<usize>>) {
         let mut bytes = Vec::new();
-        if let Ok(file) = std::fs::File::open(file_of(path)) {
+        let file = file_of(path);
+        if file.is_file()
+            && let Ok(file) = std::fs::File::open(file)
+        {
             let _ = file.take(16).read_to_end(&mut bytes);
         }
-        if [b"RIFF", b"RIFX", b"RF64"].iter().any(|start| bytes.starts_with(*start)) {
-            return (FileKind::Sound, None);
+        kind_of(&bytes, path, || array_shape(path))
+    }
+
+    /// The kind of a file whose bytes are in memory, see [`FileKind::of`].
+    pub fn of_bytes(bytes: &[u8], path: &Path) -> (FileKind, Option<Vec<usize>>) {
+        kind_of(bytes, path, || array_shape_of(Cursor::new(bytes), path))
+    }
+}
+
+fn kind_of(bytes: &[u8], path: &Path, shape: impl Fn() -> Option<Vec<usize>>) -> (FileKind, Option<Vec<usize>>) {
+    if [b"RIFF", b"RIFX", b"RF64"].iter().any(|start| bytes.starts_with(*start)) {
+        return (FileKind::Sound, None);
+    }
+    let name = path.to_string_lossy();
+    match Format::of_bytes(bytes) {
+        // arrays that cannot be images are tables
+        Some(Format::Npy | Format::Npz) => {
+            shape().map_or((FileKind::Array, None), |shape| (of_shape(&shape), Some(shape)))
         }
-        let name = path.to_string_lossy();
-        match Format::of_bytes(&bytes) {
-            // arrays that cannot be images are tables
-            Some(Format::Npy | Format::Npz) => {
-                array_shape(path).map_or((FileKind::Array, None), |shape| (of_shape(&shape), Some(shape)))
-            }
-            Some(_) => (FileKind::Image, None),
-            // packed FITS images have two endings
-            None if name.ends_with(".gz") && !name.contains(".csv") && !name.contains(".tsv") => {
-                (FileKind::Image, None)
-            }
-            None => (FileKind::Text, None),
-        }
+        Some(_) => (FileKind::Image, None),
+        // packed FITS images have two endings
+        None if name.ends_with(".gz") && !name.contains(".csv") && !name.contains(".tsv") => (FileKind::Image, None),
+        None => (FileKind::Text, None),
     }
 }
 

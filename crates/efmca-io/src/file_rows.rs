@@ -8,7 +8,6 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
-use std::time::SystemTime;
 
 use efmca::Error;
 use efmca::model::Data;
@@ -18,6 +17,7 @@ use crate::error::hint_for_reading;
 use crate::image_file::npy::Header;
 use crate::image_file::sample_type::{ByteOrder, decode};
 use crate::image_file::{Format, SampleType};
+use crate::whole::Stamp;
 
 /// More than the header of an NPY file ever takes.
 const HEAD: u64 = 1 << 17;
@@ -102,12 +102,7 @@ impl FileRows {
         if n == 0 || d == 0 {
             return Err(refused(format!("its shape {shape:?} has no values")));
         }
-        let source = Source {
-            stamp: (kind.len(), kind.modified().ok()),
-            path: path.to_path_buf(),
-            file,
-            fault: OnceLock::new(),
-        };
+        let source = Source { stamp: Stamp::of(&kind), path: path.to_path_buf(), file, fault: OnceLock::new() };
         Ok(FileRows { source: Arc::new(source), start: start as u64, sample, order, n, d })
     }
 }
@@ -119,7 +114,7 @@ struct Source {
     path: PathBuf,
     /// Its size and when it was last changed, as it was opened. They are only compared with each other: what the clock says does
     /// not matter.
-    stamp: (u64, Option<SystemTime>),
+    stamp: Stamp,
     /// The first read that failed. Rows cannot fail one by one; who reads them asks afterwards.
     fault: OnceLock<String>,
 }
@@ -145,15 +140,7 @@ impl Source {
         if let Some(fault) = self.fault.get() {
             return Err(fault.clone());
         }
-        let now = self.file.metadata().map_err(|error| error.to_string())?;
-        let (size, modified) = self.stamp;
-        if now.len() != size {
-            return Err(format!("it had {size} bytes, and now it has {}", now.len()));
-        }
-        if now.modified().ok() != modified {
-            return Err("another program has written to it".to_owned());
-        }
-        Ok(())
+        self.stamp.check(&self.file)
     }
 }
 
@@ -199,6 +186,7 @@ mod tests {
     use super::*;
     use crate::image_file::{WriteOptions, write};
     use ndarray::Array4;
+    use std::time::SystemTime;
 
     #[test]
     fn all_types_are_read() {

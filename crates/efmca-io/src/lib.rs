@@ -15,6 +15,7 @@
 //! | [`KeptFolder`] | all trainings of a task, so that it can be left and resumed |
 //! | [`PlaceLock`] | places that one program at a time writes to |
 //! | [`available_memory`] | no file: how much memory the system still has |
+//! | [`streamed`] | what comes through a pipe, and can be read only once |
 //! | [`write_atomically`], [`check_place`] | a file of any kind: written completely or not at all |
 //!
 //! All of them fail with [`IoError`], which says what is wrong, where, and what to do about it.
@@ -33,6 +34,7 @@ mod signs_file;
 pub mod sound;
 pub mod table_file;
 mod views_file;
+mod whole;
 mod write;
 
 pub use camera_file::{decode_camera, read_camera, write_camera};
@@ -49,4 +51,5 @@ pub use model_file::{
 };
 pub use signs_file::{Signs, decode_signs, read_signs};
 pub use views_file::{decode_views, read_views};
+pub use whole::streamed;
 pub use write::{check_place, write_atomically};

@@ -43,6 +43,8 @@ impl PlaceLock {
         loop {
             // Never truncated: the number in it is that of the program that has the lock.
             let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
+            // One that belongs to another user can be looked at, and locked, without being written to.
+            let opened = opened.or_else(|_| File::open(&path));
             let Ok(mut file) = opened else { return Ok(PlaceLock { held: None }) };
             match file.try_lock() {
                 Ok(()) => {}

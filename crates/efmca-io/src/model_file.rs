@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 pub use columns::{ColumnChange, ModelRows};
 
-use crate::error::hint_for_reading;
+use crate::whole::whole;
 use crate::{IoError, write_atomically};
 
 /// The only key of the metadata. The library keeps the keys in a hash map, so that two of them would
@@ -202,7 +202,7 @@ fn encode(tensors: Vec<Tensor>, metadata: String) -> Result<Vec<u8>, safetensors
 /// [`IoError::Read`] if the file cannot be read, [`IoError::NotAModel`] if it is cut short, damaged,
 /// or not a model of efmca.
 pub fn read_model(path: &Path) -> Result<Model, IoError> {
-    let bytes = content(path)?;
+    let bytes = whole(path)?;
     let found = decode(&bytes, family).map(|(model, ..)| model);
     found.map_err(|problem| IoError::NotAModel { path: path.to_path_buf(), problem })
 }
@@ -225,7 +225,7 @@ pub fn read_model_file_with(
     path: &Path,
     find: impl Fn(&str) -> Result<SharedFamily, efmca::Error>,
 ) -> Result<ModelFile, IoError> {
-    let found = decode_model(&content(path)?, find);
+    let found = decode_model(&whole(path)?, find);
     found.map_err(|problem| IoError::NotAModel { path: path.to_path_buf(), problem })
 }
 
@@ -239,14 +239,6 @@ pub fn decode_model(
     find: impl Fn(&str) -> Result<SharedFamily, efmca::Error>,
 ) -> Result<ModelFile, String> {
     decode(bytes, find).and_then(|(model, metadata, tensors)| with_columns(model, &metadata, &tensors))
-}
-
-fn content(path: &Path) -> Result<Vec<u8>, IoError> {
-    std::fs::read(path).map_err(|source| IoError::Read {
-        path: path.to_path_buf(),
-        hint: hint_for_reading(&source),
-        source,
-    })
 }
 
 /// The model with what its metadata says about its columns.

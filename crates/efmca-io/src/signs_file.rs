@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use crate::IoError;
-use crate::error::hint_for_reading;
 use crate::table_file::{did_you_mean, listed, shown};
+use crate::whole::whole;
 
 /// What a file of signs says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,15 +36,7 @@ pub struct Signs {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn read_signs(path: &Path, names: &[String]) -> Result<Signs, IoError> {
-    decode_signs(&text_of(path)?, names).map_err(|problem| IoError::Signs { path: path.to_path_buf(), problem })
-}
-
-pub(crate) fn text_of(path: &Path) -> Result<Vec<u8>, IoError> {
-    std::fs::read(path).map_err(|source| IoError::Read {
-        path: path.to_path_buf(),
-        hint: hint_for_reading(&source),
-        source,
-    })
+    decode_signs(&whole(path)?, names).map_err(|problem| IoError::Signs { path: path.to_path_buf(), problem })
 }
 
 /// A text without the mark that some programs begin it with.

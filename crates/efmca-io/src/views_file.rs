@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use crate::IoError;
-use crate::signs_file::{line_of, records_of, text_of, without_mark};
+use crate::signs_file::{line_of, records_of, without_mark};
 use crate::table_file::{did_you_mean, listed, shown};
+use crate::whole::whole;
 
 /// Reads the views of a table with the columns `names`: their names, in the order in which they come first, and their columns,
 /// counted from zero. Columns that the file does not name are in no view.
@@ -25,7 +26,7 @@ use crate::table_file::{did_you_mean, listed, shown};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn read_views(path: &Path, names: &[String]) -> Result<Vec<(String, Vec<usize>)>, IoError> {
-    decode_views(&text_of(path)?, names).map_err(|problem| IoError::Views { path: path.to_path_buf(), problem })
+    decode_views(&whole(path)?, names).map_err(|problem| IoError::Views { path: path.to_path_buf(), problem })
 }
 
 /// The views in the bytes of a file, for a table with the columns `names`.

@@ -1,6 +1,7 @@
 //! Writing a complete file or none at all, and finding out beforehand whether that will work.
 
-use std::fs::OpenOptions;
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
@@ -64,8 +65,11 @@ pub fn check_place(path: &Path, force: bool) -> Result<(), IoError> {
         return Ok(());
     }
     // `symlink_metadata` sees a link that leads nowhere, too.
-    if !force && path.symlink_metadata().is_ok() {
-        return Err(IoError::Exists { path: path.to_path_buf() });
+    match path.symlink_metadata() {
+        Ok(_) if !force => return Err(IoError::Exists { path: path.to_path_buf() }),
+        // that of a folder which is to be made, or all of them together
+        Err(source) if source.kind() == ErrorKind::InvalidFilename => return Err(failed(source)),
+        _ => {}
     }
     let parent = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -80,7 +84,14 @@ pub fn check_place(path: &Path, force: bool) -> Result<(), IoError> {
         return Err(no_folder(ErrorKind::NotADirectory.into()));
     }
     // Permissions do not tell everything (read-only disks, quotas): only making a file shows that files can be made.
-    let probe = nearest.join(format!(".efmca-write-check-{}", std::process::id()));
+    // The name is as long as those of files that will stand beside the result for a while: that of a name that is too long must not
+    // be found out when there is a result.
+    let mut probe = OsString::from(".");
+    probe.push(path.file_name().unwrap_or_default());
+    probe.push(format!(".check-{:0>6}", std::process::id()));
+    let probe = nearest.join(probe);
+    // A complete file is given its name by way of its folder, which must be open at the same time.
+    let _open = if cfg!(unix) { Some(File::open(nearest).map_err(failed)?) } else { None };
     let made = OpenOptions::new().write(true).create_new(true).open(&probe);
     match made {
         Ok(_) => std::fs::remove_file(&probe).map_err(failed),
@@ -109,7 +120,8 @@ pub(crate) fn hint_for(error: &std::io::Error) -> &'static str {
         ErrorKind::ReadOnlyFilesystem => "choose a folder on a disk that can be written",
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "free some space, or choose a folder on another disk",
         ErrorKind::IsADirectory => "that path is a folder: give the name of a file in it",
-        ErrorKind::InvalidInput | ErrorKind::InvalidFilename => "give a path that ends in a valid file name",
+        ErrorKind::InvalidFilename => "choose a shorter name, or a folder with a shorter path",
+        ErrorKind::InvalidInput => "give a path that ends in a valid file name",
         ErrorKind::AlreadyExists | ErrorKind::NotADirectory => {
             "a part of the path is a file and not a folder: choose another path"
         }
@@ -168,6 +180,24 @@ mod tests {
         check_place(&file, true).unwrap();
         assert!(matches!(check_place(folder.path(), true), Err(IoError::Write { .. })));
         assert!(matches!(check_place(&file.join("below"), true), Err(IoError::CreateFolder { .. })));
+    }
+
+    #[test]
+    fn a_name_without_room_for_others_beside_it_is_refused_beforehand() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = |length: usize| folder.path().join("x".repeat(length));
+        // file systems end names at 255 bytes
+        for length in [256, 255, 250, 245] {
+            let error = check_place(&place(length), false).unwrap_err();
+            assert!(error.to_string().contains("shorter name"), "{error}");
+        }
+        for deep in [place(256).join("x"), folder.path().join("folder/".repeat(600)).join("x")] {
+            let error = check_place(&deep, false).unwrap_err();
+            assert!(error.to_string().contains("shorter name"), "{error}");
+        }
+        check_place(&place(236), false).unwrap();
+        let _lock = crate::PlaceLock::take(&place(236)).unwrap();
+        write_atomically(&place(236), b"x").unwrap();
     }
 
     #[cfg(unix)]

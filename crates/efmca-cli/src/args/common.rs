@@ -13,7 +13,7 @@ use ndarray::{ArrayBase, DataMut, Dimension};
 
 use crate::cluster;
 use crate::failure::Failure;
-use crate::memory;
+use crate::{memory, threads};
 
 /// More threads than any machine has processors would be started one by one for minutes.
 const MOST_THREADS: usize = 4096;
@@ -22,7 +22,7 @@ const MOST_THREADS: usize = 4096;
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct WorkArgs {
     /// Number of threads, of each rank if there are several; all processors without it. The result is the same for any number.
-    #[arg(long, value_name = "N", value_parser = threads)]
+    #[arg(long, value_name = "N", value_parser = number_of_threads)]
     pub(crate) threads: Option<usize>,
     /// Messages along the way: text for people, or one JSON object per line on standard error for programs.
     #[arg(long, value_enum, default_value_t = LogFormat::Text, value_name = "FORMAT")]
@@ -32,8 +32,11 @@ pub(crate) struct WorkArgs {
 impl WorkArgs {
     /// From now on work is done with this many threads.
     pub(crate) fn set_threads(&self) -> Result<(), Failure> {
-        let Some(threads) = self.threads.or_else(cluster::threads) else { return Ok(()) };
-        rayon::ThreadPoolBuilder::new().num_threads(threads).build_global().map_err(Failure::work)
+        match self.threads.or_else(cluster::threads) {
+            Some(number) => threads::start(number)?,
+            None => threads::start_if_possible(),
+        }
+        Ok(())
     }
 }
 
@@ -196,7 +199,7 @@ pub(crate) fn patch_over_pages(text: &str) -> Result<PatchSize, String> {
     Ok(PatchSize { rows, columns, pages })
 }
 
-fn threads(text: &str) -> Result<usize, String> {
+fn number_of_threads(text: &str) -> Result<usize, String> {
     let number = text.parse().ok().filter(|number| (1..=MOST_THREADS).contains(number));
     number.ok_or_else(|| format!("give a number from 1 to {MOST_THREADS}, or leave it out for all processors"))
 }

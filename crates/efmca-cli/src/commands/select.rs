@@ -84,9 +84,6 @@ fn search(args: &SelectArgs) -> Result<(), Failure> {
     let specs: Vec<String> = families.iter().map(|family| family.spec()).collect();
     let svg = curve(&choice).map_err(Failure::work)?;
     let mut rescue = Rescue::default();
-    if let Some(path) = &args.curve {
-        rescue.write(path, |path| write_atomically(path, svg.as_bytes()));
-    }
     let table = table(&choice);
     if let Some(path) = &comparison.outputs.report {
         let TextTable { head, rows } = table.clone();
@@ -98,15 +95,17 @@ fn search(args: &SelectArgs) -> Result<(), Failure> {
                 ("result".into(), sentence(&choice)),
             ],
             tables: vec![ReportTable { title: "Numbers of causes".into(), head, rows }],
-            figures: vec![("Held-out values and BIC".into(), svg)],
+            figures: vec![("Held-out values and BIC".into(), svg.clone())],
             ..Report::default()
         };
         rescue.write(path, |path| page.write(path, comparison.outputs.force.force));
     }
-    rescue.finish()?;
+    if let Some(path) = &args.curve {
+        rescue.write(path, |path| write_atomically(path, svg.as_bytes()));
+    }
     let heading = format!("{}, {} held-out values", input.words(), choice.entries);
     let text = format!("{heading}\n\n{}\n\n{}", table.aligned(&[5]), sentence(&choice));
-    comparison.show(&input, &text, &as_json(&choice, &specs), watch.stopped(), args.curve.as_deref())
+    comparison.show(&input, &text, &as_json(&choice, &specs), watch.stopped(), rescue)
 }
 
 /// The families of the columns: given, or found.

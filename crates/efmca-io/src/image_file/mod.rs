@@ -37,6 +37,7 @@ pub use axes::Axes;
 pub use format::{Format, file_of};
 pub use metadata::{Colour, Metadata, Resolution, ResolutionUnit};
 pub use quantize::{RoundingCost, ValueScale, rounding_cost};
+pub(crate) use reading::array_shape_of;
 pub use reading::{ImageFile, ReadOptions, array_shape, mask_of, read, read_bytes, read_mask};
 pub use sample_type::SampleType;
 pub use writing::{WriteOptions, Written, check_holds, check_writable, default_sample, to_bytes, write};

@@ -1,7 +1,7 @@
 //! Reading images and masks.
 
 use std::fs::File;
-use std::io::{ErrorKind, Read};
+use std::io::{ErrorKind, Read, Seek};
 use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
@@ -15,6 +15,7 @@ use super::metadata::{Colour, Metadata};
 use super::{fits, npy, npz, png_file, tiff};
 use crate::IoError;
 use crate::error::hint_for_reading;
+use crate::whole::unchanged;
 
 /// More bytes than the header of an array may have.
 const LONGEST_HEADER: u64 = 65 << 10;
@@ -78,12 +79,15 @@ pub fn read_bytes(bytes: &[u8], path: &Path, options: &ReadOptions) -> Result<Im
 /// The shape of the array in an NPY or NPZ file, if it can be an image whose axes need not be named. Only the header is
 /// read; what is wrong with a file is said by [`read`].
 pub fn array_shape(path: &Path) -> Option<Vec<usize>> {
-    let location = Location::of(path);
-    let mut file = File::open(&location.file).ok()?;
+    array_shape_of(File::open(Location::of(path).file).ok()?, path)
+}
+
+/// The same for a file that is open; `path` may name one of its arrays.
+pub(crate) fn array_shape_of(mut file: impl Read + Seek, path: &Path) -> Option<Vec<usize>> {
     let mut head = Vec::new();
     file.by_ref().take(LONGEST_HEADER).read_to_end(&mut head).ok()?;
     if Format::of_bytes(&head)? == Format::Npz {
-        head = npz::head(file, location.array.as_deref(), LONGEST_HEADER)?;
+        head = npz::head(file, Location::of(path).array.as_deref(), LONGEST_HEADER)?;
     }
     let header = npy::Header::of(&head).ok()?;
     (header.sample().is_ok() && Axes::guess(&header.shape).is_ok()).then_some(header.shape)
@@ -127,7 +131,7 @@ fn bytes_of(path: &Path, limit: u64) -> Result<Vec<u8>, IoError> {
     if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
         return Err(failed(ErrorKind::IsADirectory.into()));
     }
-    let bytes = all_of(file, limit).map_err(failed)?;
+    let bytes = unchanged(&file, path, || all_of(&file, limit).map_err(failed))?;
     bytes.ok_or_else(|| too_large(limit).when_reading(path))
 }
 

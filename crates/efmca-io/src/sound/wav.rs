@@ -9,6 +9,7 @@ use super::format::Format;
 use super::{LARGEST_COUNT, Sound};
 use crate::IoError;
 use crate::error::hint_for_reading;
+use crate::whole::unchanged;
 
 /// Reads a WAV file: integers of 8, 16, 24 or 32 bits, or floating point numbers of 32 or 64, and
 /// any number of channels, which are averaged (with a remark).
@@ -22,17 +23,24 @@ use crate::error::hint_for_reading;
 pub fn read_wav(path: &Path) -> Result<Sound, IoError> {
     let failed =
         |source: std::io::Error| IoError::Read { path: path.to_path_buf(), hint: hint_for_reading(&source), source };
-    let mut file = File::open(path).map_err(failed)?;
+    let file = File::open(path).map_err(failed)?;
     if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
         return Err(failed(ErrorKind::IsADirectory.into()));
     }
+    let bytes = unchanged(&file, path, || bytes_of(&file, path))?;
+    decode(&bytes).map_err(|fault| fault.when_reading(path))
+}
+
+fn bytes_of(mut file: &File, path: &Path) -> Result<Vec<u8>, IoError> {
+    let failed =
+        |source: std::io::Error| IoError::Read { path: path.to_path_buf(), hint: hint_for_reading(&source), source };
     let mut bytes = Vec::new();
     // The first bytes tell whether the rest is worth its memory.
     file.by_ref().take(HEADER as u64).read_to_end(&mut bytes).map_err(failed)?;
     check_kind(&bytes).map_err(|fault| fault.when_reading(path))?;
     // No size in a WAV file has more than 32 bits, so that all that counts lies within.
     file.take(u64::from(u32::MAX)).read_to_end(&mut bytes).map_err(failed)?;
-    decode(&bytes).map_err(|fault| fault.when_reading(path))
+    Ok(bytes)
 }
 
 /// The same for a file that is in memory already; `path` is what messages call it.

@@ -16,6 +16,7 @@ use super::{KeptRows, Remark, Table, TableOptions, arrays, csr, csv_text, signat
 use crate::error::hint_for_reading;
 use crate::image_file::fault::{Fault, TOO_LARGE};
 use crate::image_file::format::{Format, Location};
+use crate::whole::unchanged;
 use crate::{FileRows, IoError};
 
 /// How much of a file is looked at to find out what it is.
@@ -70,16 +71,21 @@ pub fn read_table(path: &Path, options: &TableOptions) -> Result<Table, IoError>
     let size = Some(metadata.len()).filter(|_| metadata.is_file());
     #[cfg(feature = "parquet")]
     if metadata.is_file() && parquet_file::is_parquet(&file) {
-        return parquet_file::read(file, options).map_err(|fault| Trouble::Fault(fault).when_reading(path, false));
+        let same = file.try_clone().map_err(failed)?;
+        return unchanged(&file, path, || {
+            parquet_file::read(same, options).map_err(|fault| Trouble::Fault(fault).when_reading(path, false))
+        });
     }
     if options.keep_rows && size.is_some_and(|size| size > options.memory_limit / MAPPED) && is_npy(&location.file) {
         let rows = FileRows::open(&location.file)?;
         let remark = Remark::Array(format!("its {} rows stay on the disk and are read as they are needed", rows.n()));
         return Ok(Table::of_rows(KeptRows::File(rows), vec![remark]));
     }
-    let source = BufReader::with_capacity(1 << 16, file);
-    decode(source, size, location.array.as_deref(), options)
-        .map_err(|(trouble, packed)| trouble.when_reading(path, packed))
+    unchanged(&file, path, || {
+        let source = BufReader::with_capacity(1 << 16, &file);
+        decode(source, size, location.array.as_deref(), options)
+            .map_err(|(trouble, packed)| trouble.when_reading(path, packed))
+    })
 }
 
 /// The same for a file that is in memory already. `path` is what messages call it, and may name an array as `file.npz:name`.

@@ -82,8 +82,8 @@ fn learn(args: &FitArgs) -> Result<(), Failure> {
     let file =
         ModelFile { names: table.names.clone(), labels: labels.clone(), ..ModelFile::from(learned.fit.model.clone()) };
     let mut rescue = Rescue::default();
+    // what was found is shown, and its report written, also where the model is not where it should be
     rescue.write(&args.output, |path| write_model_file(path, &file));
-    rescue.finish()?;
     let summary = Summary {
         settings: summary(&table, &learned),
         specs: learned.families.iter().map(|family| family.spec()).collect(),
@@ -114,13 +114,14 @@ fn learn(args: &FitArgs) -> Result<(), Failure> {
             alone(|| TableReport::new(&file, table.values.view(), by, args.seed.seed, learned.choice(), observer));
         watch.finish();
         let report = report.map_err(|error| Origin::Table(origin).describe(&error))?;
-        let mut rescue = Rescue::default();
         if let Some(path) = &args.outputs.report {
             let page = report.on(summary.page(args, &file, &learned)?)?;
             rescue.write(path, |path| page.write(path, args.outputs.force.force));
         }
         report.write_numbers(&args.numbers, rescue)?;
         report.differences().iter().try_for_each(|line| screen.say(line))?;
+    } else {
+        rescue.finish()?;
     }
     let others = args.outputs.report.iter().chain(&numbers).map(|path| format!(", {}", path.display()));
     screen.say(&format!("wrote {}{}", args.output.display(), others.collect::<String>()))?;

@@ -14,6 +14,7 @@ use crate::columns::ColumnFamilies;
 use crate::failure::Failure;
 use crate::input::{Input, InputArgs};
 use crate::outputs::{self, Output};
+use crate::rescue::Rescue;
 use crate::show::Screen;
 
 /// The options of `efmca noise-type`.
@@ -98,26 +99,28 @@ impl ComparisonArgs {
         outputs::check(results.map(|path| path.map(Output::File)), &[input], self.outputs.force.force)
     }
 
-    /// Shows a result as text or as JSON, and the files that were written.
+    /// Shows a result as text or as JSON, and the files that were written. What was found is shown in any case, also where a file
+    /// is not where it should be.
     pub(crate) fn show(
         &self,
         input: &Input<'_>,
         text: &str,
         json: &Value,
         stopped: bool,
-        other: Option<&Path>,
+        rescue: Rescue,
     ) -> Result<(), Failure> {
         let mut screen = Screen::beside_files();
         if self.json {
-            return Ok(screen.say(&json.to_string())?);
+            screen.say(&json.to_string())?;
+            return rescue.finish();
         }
         screen.notes(input.path(), &input.remarks)?;
         screen.say(text)?;
         if stopped {
             screen.say("stopped early: this is the result so far")?;
         }
-        let written = [self.outputs.report.as_deref(), other];
-        written.iter().flatten().try_for_each(|path| Ok(screen.say(&format!("wrote {}", path.display()))?))
+        rescue.placed().iter().try_for_each(|path| screen.say(&format!("wrote {}", path.display())))?;
+        rescue.finish()
     }
 }
 

@@ -45,6 +45,9 @@ fn name(args: &NoiseTypeArgs) -> Result<(), Failure> {
         return Ok(());
     }
     let mut rescue = Rescue::default();
+    if let Some(path) = &comparison.outputs.report {
+        rescue.write(path, |path| found.page.write(path, comparison.outputs.force.force));
+    }
     if let Some(path) = &args.save_model {
         let (names, labels) = match &input.content {
             Content::Table(TableContent { table, .. }) => (table.names.clone(), table.labels()),
@@ -53,12 +56,7 @@ fn name(args: &NoiseTypeArgs) -> Result<(), Failure> {
         let file = ModelFile { names, labels, ..ModelFile::from(found.model) };
         rescue.write(path, |path| write_model_file(path, &file));
     }
-    if let Some(path) = &comparison.outputs.report {
-        rescue.write(path, |path| found.page.write(path, comparison.outputs.force.force));
-    }
-    // what was found is shown in any case
-    comparison.show(&input, &found.text, &found.json, watch.stopped(), args.save_model.as_deref())?;
-    rescue.finish()
+    comparison.show(&input, &found.text, &found.json, watch.stopped(), rescue)
 }
 
 /// A result in all the forms in which it is shown and kept.
