@@ -97,6 +97,10 @@ impl Origin<'_> {
             Error::TooExtreme { row, column, value, family } => {
                 (self.cell(*row, *column), format!("the value {value} is too extreme for `{family}`"))
             }
+            Error::EmptyColumn { .. } if matches!(self, Self::Image { .. }) => {
+                return "so many pixels are missing that one place of the patches has none; give a smaller --patch"
+                    .into();
+            }
             Error::EmptyColumn { column } => {
                 (self.column(*column), "every value is missing, so nothing can be learned".to_owned())
             }
@@ -224,6 +228,8 @@ mod tests {
         // the second channel
         says(patches, &extreme, "row 2, column 2 of patches");
         says(table, &Error::EmptyColumn { column: 1 }, "column `b`:");
+        let image = Origin::Image { path: Path::new("i.png"), counts: true };
+        says(image, &Error::EmptyColumn { column: 1 }, "i.png: so many pixels are missing");
         let flat = Error::TooFarFromZero { column: 0, mean: 7.0, family: family() };
         says(patches, &flat, "row 1, column 1 of patches: the values scatter so little about 7");
         says(file, &Error::ImpossibleRow { row: 9 }, "row 10 of the data:");

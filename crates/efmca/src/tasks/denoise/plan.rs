@@ -69,7 +69,9 @@ impl Denoiser {
             };
             let (pages, rows, columns, _) = seen.dim();
             let suitable = SuitableSettings::of(seen);
-            let side = ((suitable.patch * size.patch).round() as usize).clamp(1, rows.min(columns));
+            // in larger ones every patch has most of the image, and some of its pixels are in one patch only
+            let largest = (rows.min(columns) / 2).max(1);
+            let side = ((suitable.patch * size.patch).round() as usize).clamp(1, largest);
             let (patch_rows, patch_columns) = self.patch.unwrap_or((side, side));
             let spacing = if size.block == 1 { preset.spacing } else { 1 };
             let positions = |size: usize, patch: usize| (size - patch).div_ceil(spacing) + 1;

@@ -37,6 +37,20 @@ fn members_are_combined_and_their_estimates_kept_if_asked_for() {
 }
 
 #[test]
+fn every_pixel_of_a_small_image_is_in_several_patches() {
+    // so that one that is missing is filled in
+    let mut noisy = Array4::from_shape_fn((1, 24, 24, 1), |(_, y, x, _)| ((7 * x + 3 * y) % 9 + 1) as f64);
+    noisy[[0, 5, 5, 0]] = f64::NAN;
+    for quality in [Quality::Fast, Quality::Balanced] {
+        let cleaned = Denoiser::new("poisson").quality(quality).run(noisy.view()).unwrap();
+        assert!(cleaned.estimate.mean.iter().all(|value| value.is_finite()));
+    }
+    // a patch that was given is taken as it is
+    let whole = Denoiser::new("poisson").patch(24, 24).run(noisy.view());
+    assert!(matches!(whole, Err(Error::EmptyColumn { .. })), "{whole:?}");
+}
+
+#[test]
 fn a_model_of_pixels_is_there_if_it_is_kept() {
     let fast = quick().quality(Quality::Fast);
     let denoised = fast.run(large().view()).unwrap();
