@@ -257,7 +257,8 @@ mod tests {
         let mut missing = noisy.clone();
         missing.slice_mut(s![.., ..;5, ..;3, ..]).fill(f64::NAN);
         let thinned = Thinned::of(&*poisson, missing.view(), &first, &curve, 1).unwrap();
-        let estimate = judged(missing.view(), &[&a, &b], &thinned, &[&part_a, &part_b], (&curve, poisson.support()));
+        let estimate =
+            judged(missing.view(), &of(&a, &[&b]), &thinned, &of(&part_a, &[&part_b]), (&curve, poisson.support()));
         assert!(estimate.mean.iter().all(|mean| mean.is_finite()));
         assert!(error(&estimate, 10..60) < 2.0 * left && error(&estimate, 140..190) < 0.7 * error(&a, 140..190));
     }
