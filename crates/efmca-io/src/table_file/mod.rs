@@ -33,6 +33,8 @@ mod messages;
 mod names;
 #[cfg(feature = "parquet")]
 mod parquet_file;
+#[cfg(feature = "parquet")]
+mod parquet_pages;
 mod reading;
 mod records;
 mod remark;

@@ -6,7 +6,7 @@ use std::io::{Read, Seek, SeekFrom};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use parquet::basic::{Compression, ConvertedType, LogicalType, Repetition, Type as Physical};
-use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
 use parquet::data_type::DataType;
 use parquet::errors::ParquetError;
 use parquet::file::reader::{ChunkReader, FileReader, RowGroupReader, SerializedFileReader};
@@ -16,6 +16,7 @@ use super::cell::{Cell, Markers, Oddity, classify};
 use super::column::Column;
 use super::csv_text::{Cells, finish};
 use super::names::distinct;
+use super::parquet_pages::CheckedPages;
 use super::trouble::shown;
 use super::{Remark, Table, TableOptions};
 use crate::image_file::fault::{Fault, count_within};
@@ -175,7 +176,9 @@ impl Kind {
             ));
         }
         let number = |value: f64| Cell::Number(value);
-        match group.get_column_reader(place).map_err(broken)? {
+        let column = group.metadata().schema_descr().column(place);
+        let pages = CheckedPages::new(group.get_column_page_reader(place).map_err(broken)?, &column);
+        match get_column_reader(column, Box::new(pages)) {
             ColumnReader::BoolColumnReader(reader) => each(reader, to, |value, _| {
                 Cell::Odd(Oddity::Text, Cow::Borrowed(if *value { "true" } else { "false" }))
             }),
