@@ -203,7 +203,9 @@ fn a_run_that_is_killed_twenty_times_ends_as_one_that_is_not() {
                 resumed += usize::from(found > done && done.is_some());
                 done = found;
                 let more: Vec<String> = names(&path.join(&out)).difference(&files).cloned().collect();
-                let left = more.iter().filter(|name| *name != "checkpoint.safetensors.part").count();
+                // the lock is open when its process has died, though its file is there
+                let expected = ["checkpoint.safetensors.part", ".efmca-lock"];
+                let left = more.iter().filter(|name| !expected.contains(&name.as_str())).count();
                 assert!(left <= 1, "{more:?} after kill {kills}");
                 kills += 1;
             }
