@@ -100,7 +100,7 @@ const ROOMS: [&[&str]; 11] = [
     &["sums"],
     &["score"],
     &["proposals"],
-    &["truncation", "task"],
+    &["truncation", "task", "places"],
     &["stars"],
     &["row"],
     &["shards"],

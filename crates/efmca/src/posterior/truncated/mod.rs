@@ -9,7 +9,7 @@
 //!
 //! ```text
 //! states, kernel ──▶ data ──▶ score ──▶ stars ──▶ row ──▶ sparse
-//!                    sums     proposals ──▶ task ──▲
+//!                    sums     proposals ──▶ task, places ──▲
 //! ```
 //!
 //! | room | file | subject |
@@ -27,8 +27,11 @@
 //! | | `context`, `specs` | what a proposal sees, and how it is written down |
 //! | | `truncation` | the settings |
 //! | | `task` | what all rows of an E-step share, and where its results go |
-//! | `stars/` | `mod`, `winners`, `scan`, `give` | rows that share their first state, all at once, as products of matrices |
-//! | `row/` | `rows`, `work`, `select` | one row after the other: scores, proposals, which states stay, $q$, sums |
+//! | | `places` | which states stay, and $q$ |
+//! | `stars/` | `mod`, `batch` | rows that share their first state, all at once; the steps of their E-step |
+//! | | `winners`, `pool`, `scan` | products of matrices: parameters of the winners, states that rows share, log-joints |
+//! | | `choice`, `give` | one row: proposals, and which states stay; what rows give to the M-step |
+//! | `row/` | `rows`, `work`, `select` | all other rows, one after the other: scores, proposals, which states stay, $q$, sums |
 //! | `sparse/` | `mod`, `observations` | rows that are mostly zeros, by their other values |
 //! | | `shards` | the rows of a rank, and the tree of sums |
 //! | | `removal` | which causes can be spared, and posteriors without them |
@@ -41,6 +44,7 @@ mod avx2;
 mod bench;
 mod data;
 mod kernel;
+mod places;
 mod proposals;
 mod removal;
 mod row;
@@ -78,9 +82,9 @@ use kernel::{Float, Rank};
 use row::rows;
 use shards::{ALL, each_shard, finished, tree};
 use sparse::SparseObservations;
-use stars::Stars;
+use stars::{Chosen, Stars};
 use sums::Sums;
-use task::{END, Job, Kept, Task};
+use task::{Job, Kept, Task};
 
 /// Rows that weigh more than this are kept in double precision, whatever was asked for.
 const HEAVIEST_SINGLE: f64 = 1e12;
@@ -332,29 +336,26 @@ impl<'a> Truncated<'a> {
             iteration: self.iteration,
         };
         let (share, chunk) = (data.share(), data.share().shards.chunk());
-        let in_stars = job == Job::EStep && task.flips_first && !task.by_content && stars::enough_places(task.s);
-        let (mut own, mut given, filled) = (Forest::new(), Vec::new(), self.filled);
-        let kept: Kept<'_, F> =
-            Kept { sets: self.sets.bits_mut(), bounds: &mut self.bounds, q: &mut self.q, given: &mut [] };
-        let each = |rows: Range<usize>, kept: Kept<'_, F>| {
-            let Kept { sets, bounds, q, .. } = kept;
+        let in_stars = job == Job::EStep && stars::suit(&task);
+        let (mut own, mut chosen, filled) = (Forest::new(), Chosen::default(), self.filled);
+        let kept = Kept { sets: self.sets.bits_mut(), bounds: &mut self.bounds, q: &mut self.q };
+        let each = |rows: Range<usize>, mut kept: Kept<'_>| {
             if !filled {
-                task.fill(rows.clone(), sets);
+                task.fill(rows.clone(), kept.sets);
             }
-            let stars = match in_stars {
-                true => Stars::new(&task, rows.clone(), sets),
-                false => Stars::none(rows.start),
-            };
-            given.resize(if in_stars { rows.len() * task.s } else { 0 }, (END, F::ZERO));
-            let kept = Kept { sets, bounds, q, given: &mut given };
-            let leaf = |rows: Range<usize>, kept: Kept<'_, F>| rows::rows(&task, job, rows, kept, &stars);
+            let (mut sums, mut stars) = (Sums::zeros(&layout), Stars::none(rows.start));
+            if in_stars {
+                stars = Stars::find(&task, rows.clone(), kept.sets);
+                if let Some(found) = stars.e_step(&task, &mut kept, &mut chosen)? {
+                    sums.add(&found);
+                }
+            }
+            let leaf = |rows: Range<usize>, kept: Kept<'_>| rows::rows(&task, job, rows, kept, &stars);
             let add = |mut a: Sums, b: Sums| {
                 a.add(&b);
                 a
             };
-            let mut sums = Sums::zeros(&layout);
             sums.add(&tree(rows, chunk, (task.s, task.words), kept, &leaf, &add)?);
-            stars::give(&task, &stars, sets, &given, &mut sums);
             Ok(sums)
         };
         let done = each_shard(share, batch, (task.s, task.words), kept, &mut own, each);

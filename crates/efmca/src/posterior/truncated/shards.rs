@@ -5,7 +5,6 @@ use std::ops::Range;
 use crate::error::Result;
 use crate::model::Model;
 use crate::posterior::Moments;
-use crate::posterior::truncated::kernel::Float;
 use crate::posterior::truncated::sums::Effort;
 use crate::posterior::truncated::task::Kept;
 use crate::ranks::{Forest, Share, Sum};
@@ -16,19 +15,20 @@ pub(crate) type Batch = (usize, usize);
 /// All rows at a time.
 pub(crate) const ALL: Batch = (0, 1);
 
-/// Goes through the rows of a batch that are here, shard by shard.
-pub(crate) fn each_shard<F, T: Sum>(
+/// Goes through the rows of a batch that are here, shard by shard; `size` is the number of states of a row, and of words of a
+/// state.
+pub(crate) fn each_shard<T: Sum>(
     share: &Share,
     batch: Batch,
-    (s, words): (usize, usize),
-    kept: Kept<'_, F>,
+    size: (usize, usize),
+    kept: Kept<'_>,
     sums: &mut Forest<T>,
-    mut each: impl FnMut(Range<usize>, Kept<'_, F>) -> Result<T>,
+    mut each: impl FnMut(Range<usize>, Kept<'_>) -> Result<T>,
 ) -> Result<()> {
     let (mut rest, mut at) = (kept, share.first());
     for shard in share.own() {
         let rows = share.shards.batch(shard, batch);
-        let (kept, after) = rest.split(rows.start - at, s, words).1.split(rows.len(), s, words);
+        let (kept, after) = rest.split(rows.start - at, size).1.split(rows.len(), size);
         (rest, at) = (after, rows.end);
         sums.push(shard, each(rows, kept)?);
     }
@@ -50,38 +50,25 @@ pub(crate) fn finished<T: Sum>(
     ranks.broadcast(0, found)
 }
 
-/// Sums over `rows`: those of the two halves, in a tree whose shape depends on the number of rows alone. States have `words`
-/// words each, and rows `s` states.
-pub(crate) fn tree<F: Float, T: Send>(
+/// Sums over `rows`: those of the two halves, in a tree whose shape depends on the number of rows alone. `size` is as for
+/// [`each_shard`].
+pub(crate) fn tree<T: Send>(
     rows: Range<usize>,
     chunk: usize,
-    (s, words): (usize, usize),
-    kept: Kept<'_, F>,
-    leaf: &(impl Fn(Range<usize>, Kept<'_, F>) -> Result<T> + Sync),
+    size: (usize, usize),
+    kept: Kept<'_>,
+    leaf: &(impl Fn(Range<usize>, Kept<'_>) -> Result<T> + Sync),
     add: &(impl Fn(T, T) -> T + Sync),
 ) -> Result<T> {
     if rows.len() <= chunk {
         return leaf(rows, kept);
     }
     let half = (rows.len().div_ceil(chunk) / 2).max(1) * chunk;
-    let (left, right) = kept.split(half, s, words);
+    let (left, right) = kept.split(half, size);
     let middle = rows.start + half;
     let (left, right) = rayon::join(
-        || tree(rows.start..middle, chunk, (s, words), left, leaf, add),
-        || tree(middle..rows.end, chunk, (s, words), right, leaf, add),
+        || tree(rows.start..middle, chunk, size, left, leaf, add),
+        || tree(middle..rows.end, chunk, size, right, leaf, add),
     );
     Ok(add(left?, right?))
-}
-
-impl<'a, F> Kept<'a, F> {
-    fn split(self, rows: usize, s: usize, words: usize) -> (Kept<'a, F>, Kept<'a, F>) {
-        let (sets, other_sets) = self.sets.split_at_mut(rows * s * words);
-        let (bounds, other_bounds) = self.bounds.split_at_mut(rows);
-        let (q, other_q) = self.q.split_at_mut(if self.q.is_empty() { 0 } else { rows * s });
-        let (given, other_given) = self.given.split_at_mut(if self.given.is_empty() { 0 } else { rows * s });
-        (
-            Kept { sets, bounds, q, given },
-            Kept { sets: other_sets, bounds: other_bounds, q: other_q, given: other_given },
-        )
-    }
 }

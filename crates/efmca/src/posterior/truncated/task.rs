@@ -41,14 +41,22 @@ pub(crate) struct Task<'a, F, R> {
 }
 
 /// The output of a chunk of rows: its part of everything that is kept for each row.
-pub(crate) struct Kept<'a, F> {
+pub(crate) struct Kept<'a> {
     pub(crate) sets: &'a mut [u64],
     /// $\mathcal F$ of each row.
     pub(crate) bounds: &'a mut [f64],
     /// $q$ of each state; empty if nobody asks for it.
     pub(crate) q: &'a mut [f64],
-    /// Contributions of states in stars to the M-step.
-    pub(crate) given: &'a mut [Given<F>],
+}
+
+impl<'a> Kept<'a> {
+    /// That of the first `rows` rows, which have `s` states of so many words each, and that of the others.
+    pub(crate) fn split(self, rows: usize, (s, words): (usize, usize)) -> (Kept<'a>, Kept<'a>) {
+        let (sets, other_sets) = self.sets.split_at_mut(rows * s * words);
+        let (bounds, other_bounds) = self.bounds.split_at_mut(rows);
+        let (q, other_q) = self.q.split_at_mut(if self.q.is_empty() { 0 } else { rows * s });
+        (Kept { sets, bounds, q }, Kept { sets: other_sets, bounds: other_bounds, q: other_q })
+    }
 }
 
 /// The job that rows are gone through for.
@@ -59,12 +67,6 @@ pub(crate) enum Job {
     /// With $q$ as it is, which cause owns which column under the tables as they are now.
     Redistribute,
 }
-
-/// The contribution of a state of a row to the M-step, and its posterior probability. The state is number $H$ for the first state,
-/// $h$ for its flip of cause $h$, and $H + 1 + i$ for state $i$ of the row.
-pub(crate) type Given<F> = (u32, F);
-/// Marks the end of a row's list.
-pub(crate) const END: u32 = u32::MAX;
 
 impl<F: Float, R: Rank> Task<'_, F, R> {
     /// Fills the sets of rows with states to start from.
@@ -89,5 +91,24 @@ impl<F: Float, R: Rank> Task<'_, F, R> {
             key = t.iter().fold(0, |key, t| bits::hash(&[key ^ t.f64().to_bits()]));
         }
         Random::seed_from_u64(bits::hash(&[self.seed, self.iteration, key ^ of << 63]))
+    }
+
+    /// The sets of the rows before and after the one at `index`, as far as `sets` has them.
+    pub(crate) fn neighbours<'s>(&self, sets: &'s [u64], index: usize) -> [&'s [u64]; 6] {
+        if self.by_content {
+            return [&[]; 6];
+        }
+        let size = self.s * self.words;
+        let set = |index: usize| sets.get(index * size..(index + 1) * size);
+        let row = |index: Option<usize>| index.and_then(set).unwrap_or(&[]);
+        let ([near, far], page) = self.data.neighbours();
+        [
+            row(index.checked_sub(near)),
+            row(index.checked_sub(far)),
+            row(index.checked_add(near)),
+            row(index.checked_add(far)),
+            row(page.and_then(|page| index.checked_sub(page))),
+            row(page.and_then(|page| index.checked_add(page))),
+        ]
     }
 }

@@ -9,6 +9,7 @@ pub(super) mod specs;
 
 use std::fmt::Debug;
 
+pub(crate) use context::marginals;
 pub use context::{Proposed, RowContext};
 pub use evolution::{Evolution, Selection, Variation};
 pub use marginals::Marginals;

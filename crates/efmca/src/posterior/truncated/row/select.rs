@@ -1,6 +1,7 @@
 //! Which states stay in $\\mathcal K^{(n)}$: a state leaves only for a better one.
 
 use crate::posterior::truncated::kernel::{Float, Rank};
+use crate::posterior::truncated::places;
 use crate::posterior::truncated::proposals::{Random, RowContext};
 use crate::posterior::truncated::row::work::Work;
 use crate::posterior::truncated::score::ways::{has_many, log_prior};
@@ -10,7 +11,7 @@ use crate::posterior::truncated::task::Task;
 
 impl<F: Float, R: Rank> Work<F, R> {
     pub(crate) fn find_worst(&mut self) {
-        self.worst = first_of(&self.joints, lowest(&self.joints));
+        self.worst = places::worst(&self.joints);
     }
 
     /// Lets a state in, if it is new and better than the worst one, which leaves.
@@ -90,11 +91,11 @@ impl<F: Float, R: Rank> Work<F, R> {
     /// Scores all states that differ by one cause from `parent`, and offers them.
     pub(crate) fn offer_flips(&mut self, task: &Task<'_, F, R>, parent: &[u64], sums: &mut Sums) {
         let worst = self.joints[self.worst];
-        self.better.clear();
+        self.entering.better.clear();
         if self.scanned && self.first == parent {
             for (cause, joint) in self.flip_joints[..task.layout.h].iter().enumerate() {
                 if *joint > worst && !bits::has(&self.known_flips, cause) {
-                    self.better.push((*joint, cause as u32));
+                    self.entering.better.push((*joint, cause as u32));
                 }
             }
         } else {
@@ -115,7 +116,7 @@ impl<F: Float, R: Rank> Work<F, R> {
                 if joint > worst {
                     bits::flip(&mut self.flipped, cause);
                     if !self.hashes.contains(&bits::hash(&self.flipped)) {
-                        self.better.push((joint, cause as u32));
+                        self.entering.better.push((joint, cause as u32));
                     }
                     bits::flip(&mut self.flipped, cause);
                 }
@@ -124,49 +125,28 @@ impl<F: Float, R: Rank> Work<F, R> {
         self.let_in_better(task, parent, sums);
     }
 
-    /// Lets in those flips of `parent` that are in `better` and belong to the best, all at once.
+    /// Lets in those flips of `parent` that belong to the best, all at once.
     fn let_in_better(&mut self, task: &Task<'_, F, R>, parent: &[u64], sums: &mut Sums) {
-        let mut better = std::mem::take(&mut self.better);
-        let best_first = |a: &(f64, u32), b: &(f64, u32)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
-        if better.len() > self.joints.len() {
-            // no more can enter than there are states
-            better.select_nth_unstable_by(self.joints.len() - 1, best_first);
-            better.truncate(self.joints.len());
+        let mut entering = std::mem::take(&mut self.entering);
+        let mut flipped = std::mem::take(&mut self.flipped);
+        flipped.copy_from_slice(parent);
+        let pairs = entering.pairs(&self.joints);
+        sums.replaced += pairs.len() as u64;
+        let any = pairs.len() > 0;
+        for ((joint, cause), place) in pairs {
+            bits::flip(&mut flipped, cause as usize);
+            self.put(task.words, place, &flipped, (joint, bits::hash(&flipped)));
+            if task.generations > 1 {
+                self.parents.extend_from_slice(&flipped);
+                self.parent_joints.push(joint);
+            }
+            bits::flip(&mut flipped, cause as usize);
         }
-        better.sort_unstable_by(best_first);
-        // one enters if more states are worse than it than flips are better
-        let mut entering = 0..better.len();
-        while !entering.is_empty() {
-            let middle = entering.start + entering.len() / 2;
-            match count_below(&self.joints, better[middle].0) > middle {
-                true => entering.start = middle + 1,
-                false => entering.end = middle,
-            }
-        }
-        better.truncate(entering.start);
-        if let Some((limit, _)) = better.last() {
-            self.leaving.clear();
-            let below = self.joints.iter().zip(0..).filter(|(joint, _)| *joint < limit);
-            self.leaving.extend(below.map(|(joint, place)| (*joint, place)));
-            if self.leaving.len() > better.len() {
-                self.leaving.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-            }
-            let mut flipped = std::mem::take(&mut self.flipped);
-            flipped.copy_from_slice(parent);
-            for (index, (joint, cause)) in better.iter().enumerate() {
-                bits::flip(&mut flipped, *cause as usize);
-                self.put(task.words, self.leaving[index].1 as usize, &flipped, (*joint, bits::hash(&flipped)));
-                if task.generations > 1 {
-                    self.parents.extend_from_slice(&flipped);
-                    self.parent_joints.push(*joint);
-                }
-                bits::flip(&mut flipped, *cause as usize);
-            }
-            sums.replaced += better.len() as u64;
-            self.flipped = flipped;
+        self.flipped = flipped;
+        self.entering = entering;
+        if any {
             self.find_worst();
         }
-        self.better = better;
     }
 
     /// Scores the states that are new, and offers them.
@@ -202,41 +182,11 @@ impl<F: Float, R: Rank> Work<F, R> {
 
     /// Puts the best state first.
     pub(crate) fn best_first(&mut self, task: &Task<'_, F, R>) {
-        let highest = self.joints.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let best = first_of(&self.joints, highest);
+        let best = places::best(&self.joints);
         self.joints.swap(0, best);
         self.codes.swap(0, best);
         for word in 0..task.words {
             self.states.swap(word, best * task.words + word);
         }
     }
-}
-
-/// The lowest of `values`, in lanes, because it is asked for often.
-pub(crate) fn lowest(values: &[f64]) -> f64 {
-    let mut lowest = [f64::INFINITY; 8];
-    let (groups, rest) = values.as_chunks::<8>();
-    for group in groups {
-        for (lowest, value) in lowest.iter_mut().zip(group) {
-            *lowest = if value < lowest { *value } else { *lowest };
-        }
-    }
-    rest.iter().chain(&lowest).copied().fold(f64::INFINITY, |a, b| if b < a { b } else { a })
-}
-
-/// How many of `values` are lower than `limit`, in lanes as well.
-fn count_below(values: &[f64], limit: f64) -> usize {
-    let (groups, rest) = values.as_chunks::<8>();
-    let mut counts = [0u64; 8];
-    for group in groups {
-        for (count, value) in counts.iter_mut().zip(group) {
-            *count += u64::from(*value < limit);
-        }
-    }
-    counts.iter().sum::<u64>() as usize + rest.iter().filter(|value| **value < limit).count()
-}
-
-/// Where `value` is in `values`.
-pub(crate) fn first_of(values: &[f64], value: f64) -> usize {
-    values.iter().position(|other| *other == value).unwrap_or(0)
 }

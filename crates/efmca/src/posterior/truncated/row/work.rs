@@ -1,19 +1,16 @@
 //! The present row: its states and their log-joints, what is proposed, and what comes of it.
 
-use std::ops::Range;
-
-use crate::posterior::exp::exp_of_negative;
 use crate::posterior::truncated::data::observations::Row;
 use crate::posterior::truncated::kernel::{Float, Rank};
-use crate::posterior::truncated::proposals::Proposed;
+use crate::posterior::truncated::places::{self, Entering};
+use crate::posterior::truncated::proposals::{Proposed, marginals};
 use crate::posterior::truncated::score::centre::Centre;
 use crate::posterior::truncated::score::owners::{Difference, NearWeights, Owners};
 use crate::posterior::truncated::score::scan::{Scan, TOGETHER, add_causes};
 use crate::posterior::truncated::score::ways::{Ways, has_many, log_prior};
-use crate::posterior::truncated::stars::{Scores, Stars};
 use crate::posterior::truncated::states::bits::{self, OTHER};
 use crate::posterior::truncated::sums::Sums;
-use crate::posterior::truncated::task::{END, Given, Job, Task};
+use crate::posterior::truncated::task::{Job, Task};
 
 /// Buffers for one row at a time: nothing is allocated for a row.
 pub(crate) struct Work<F, R> {
@@ -52,17 +49,14 @@ pub(crate) struct Work<F, R> {
     pub(crate) other_owners: Owners<R>,
     /// The state that most others are flips of.
     centre: Centre<R>,
-    /// Whether they came from a star, whose states are summed over rows.
-    pub(crate) in_star: bool,
     pub(crate) first: Vec<u64>,
     pub(crate) first_sum: f64,
     /// The causes whose flips are in the set.
     pub(crate) known_flips: Vec<u64>,
     pub(crate) child_places: Vec<u32>,
     pub(crate) flipped: Vec<u64>,
-    /// Flips that are better than the worst state, with their log-joints, and the states that leave for them.
-    pub(crate) better: Vec<(f64, u32)>,
-    pub(crate) leaving: Vec<(f64, u32)>,
+    /// Flips that are better than the worst state.
+    pub(crate) entering: Entering,
     /// Rows that are read together.
     pub(crate) scans: Vec<Scan<F, R>>,
     pub(crate) scratch: Vec<F>,
@@ -98,14 +92,12 @@ impl<F: Float, R: Rank> Work<F, R> {
             weights: NearWeights::new(h, task.layout.d),
             other_owners: Owners::new(h),
             centre: Centre::new(h, task.s),
-            in_star: false,
             first: vec![0; task.words],
             first_sum: 0.0,
             known_flips: vec![0; task.words],
             child_places: Vec::with_capacity(task.s),
             flipped: vec![0; task.words],
-            better: Vec::with_capacity(h),
-            leaving: Vec::with_capacity(task.s),
+            entering: Entering::default(),
             scans: (0..TOGETHER).map(|_| Scan::new(task.layout, Row::new(task.data.columns()))).collect(),
             scratch: vec![F::ZERO; task.layout.width],
         }
@@ -140,30 +132,30 @@ impl<F: Float, R: Rank> Work<F, R> {
         }
     }
 
-    /// Reads a few rows. If all flips of their first states will be asked for, then they come first: many states of
-    /// $\mathcal K^{(n)}$ are among them.
-    pub(crate) fn scan_together(
+    /// Reads a few rows with their sets. If all flips of their first states will be asked for, then they come first: many states
+    /// of $\mathcal K^{(n)}$ are among them.
+    pub(crate) fn scan_together<'s>(
         &mut self,
         task: &Task<'_, F, R>,
         job: Job,
-        rows: Range<usize>,
-        sets: &[u64],
-        stars: &Stars<F>,
+        rows: impl Iterator<Item = (usize, &'s [u64])>,
     ) {
         let wanted = task.flips_first && job == Job::EStep;
-        for ((n, scan), set) in rows.clone().zip(&mut self.scans).zip(sets.chunks_exact(task.s * task.words)) {
+        let mut count = 0;
+        for ((n, set), scan) in rows.zip(&mut self.scans) {
             task.data.load(n, &mut scan.row);
             scan.state.copy_from_slice(&set[..task.words]);
-            scan.wanted = wanted && stars.of_row(n).is_none();
+            scan.wanted = wanted;
             scan.walked = scan.wanted && has_many(task.layout, &scan.state);
             if scan.walked {
                 scan.walk(task.layout);
             } else if scan.wanted {
                 scan.prepare(task.layout, &mut self.ways.passes);
             }
+            count += 1;
         }
         if wanted {
-            add_causes(task.layout, &mut self.scans[..rows.len()], &mut self.scratch);
+            add_causes(task.layout, &mut self.scans[..count], &mut self.scratch);
         }
     }
 
@@ -175,15 +167,6 @@ impl<F: Float, R: Rank> Work<F, R> {
         std::mem::swap(&mut self.first, &mut scan.state);
         std::mem::swap(&mut self.owners, &mut scan.owners);
         (self.first_sum, self.scanned, self.walked) = (scan.sum, scan.wanted, scan.walked);
-    }
-
-    /// Takes the sums of a star that the present row is in.
-    pub(crate) fn take_star(&mut self, scores: Option<&Scores<&[F], &[u16]>>) {
-        self.in_star = scores.is_some();
-        if let Some((sum, flips)) = scores.and_then(|scores| scores.flips.split_last()) {
-            self.flips.iter_mut().zip(flips).for_each(|(to, flip)| *to = flip.f64());
-            (self.first_sum, self.scanned) = (sum.f64(), true);
-        }
     }
 
     /// The log-joints of the first state and of all its flips, from their sums.
@@ -199,7 +182,7 @@ impl<F: Float, R: Rank> Work<F, R> {
     }
 
     /// Scores the states of $\mathcal K^{(n)}$ under the parameters as they are now.
-    pub(crate) fn rescore(&mut self, task: &Task<'_, F, R>, star: Option<&Scores<&[F], &[u16]>>, sums: &mut Sums) {
+    pub(crate) fn rescore(&mut self, task: &Task<'_, F, R>, sums: &mut Sums) {
         let (words, h, log_odds) = (task.words, task.layout.h, &task.layout.log_odds);
         self.children.clear();
         self.child_places.clear();
@@ -208,13 +191,9 @@ impl<F: Float, R: Rank> Work<F, R> {
             sums.evaluations += h as u64;
             self.find_flip_joints(log_odds);
         }
-        match star {
-            Some(star) => self.codes.copy_from_slice(star.codes),
-            None if self.scanned => {
-                let states = self.states.chunks_exact(words);
-                self.codes.iter_mut().zip(states).for_each(|(code, state)| *code = bits::code(h, &self.first, state));
-            }
-            None => self.codes.fill(OTHER),
+        let (scanned, states) = (self.scanned, self.states.chunks_exact(words));
+        for (code, state) in self.codes.iter_mut().zip(states) {
+            *code = if scanned { bits::code(h, &self.first, state) } else { OTHER };
         }
         if self.walked {
             sums.evaluations += self.centre.score(task.layout, &self.row, &self.states, &self.codes) as u64;
@@ -242,16 +221,8 @@ impl<F: Float, R: Rank> Work<F, R> {
                 sums.evaluations += 1;
                 continue;
             }
-            match star {
-                Some(star) => {
-                    self.joints[index] = star.others[index].f64() + log_prior(log_odds, state);
-                    sums.evaluations += 1;
-                }
-                None => {
-                    self.children.extend_from_slice(state);
-                    self.child_places.push(index as u32);
-                }
-            }
+            self.children.extend_from_slice(state);
+            self.child_places.push(index as u32);
         }
         self.child_joints.clear();
         self.child_joints.resize(self.child_places.len(), 0.0);
@@ -267,27 +238,9 @@ impl<F: Float, R: Rank> Work<F, R> {
         self.find_worst();
     }
 
-    /// $q \propto p^\beta$ over $\mathcal K^{(n)}$ (Eqn. 41), and $\mathcal F$ (Eqns. 26 and 81) without what is common to all
-    /// states; nothing if no state is possible.
+    /// $q$ of the set, and $\mathcal F$ without what is common to all states; nothing if no state is possible.
     pub(crate) fn posterior(&mut self, task: &Task<'_, F, R>) -> Option<f64> {
-        let max = self.joints.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        if !max.is_finite() {
-            return None;
-        }
-        let mut total = 0.0;
-        for (q, joint) in self.q.iter_mut().zip(&self.joints) {
-            *q = exp_of_negative::<false>(task.beta * (joint - max));
-            total += *q;
-        }
-        let mut mean = 0.0;
-        for (q, joint) in self.q.iter_mut().zip(&self.joints) {
-            *q /= total;
-            if task.beta != 1.0 && *q > 1e-300 {
-                mean += *q * (joint - max);
-            }
-        }
-        // F = log sum p^beta + (1 - beta) E_q[log p]
-        Some(libm::log(total) + max + (1.0 - task.beta) * mean)
+        places::posterior(task.beta, &self.joints, &mut self.q)
     }
 
     /// $\mathbb E_q\lbrack s_h\rbrack $ of the causes that are active somewhere in $\mathcal K^{(n)}$.
@@ -295,36 +248,17 @@ impl<F: Float, R: Rank> Work<F, R> {
         if !task.proposals.iter().any(|proposal| proposal.needs_marginals()) || self.posterior(task).is_none() {
             return;
         }
-        for (state, q) in self.states.chunks_exact(task.words).zip(&self.q) {
-            bits::each(state, |cause| self.active[cause] += q);
-        }
-        self.marginals.clear();
-        for (cause, active) in self.active.iter_mut().enumerate() {
-            if *active > 0.0 {
-                self.marginals.push((cause as u32, *active));
-                *active = 0.0;
-            }
-        }
+        marginals((&self.states, task.words), &self.q, &mut self.active, &mut self.marginals);
     }
 
     /// Adds the expectations of this row (Eqn. 42) to the sums.
-    pub(crate) fn distribute(&mut self, task: &Task<'_, F, R>, weight: f64, given: &mut [Given<F>], sums: &mut Sums) {
+    pub(crate) fn distribute(&mut self, task: &Task<'_, F, R>, weight: f64, sums: &mut Sums) {
         self.counting.clear();
         self.counting_q.clear();
-        let in_star = !given.is_empty();
-        let mut given_to = given.iter_mut();
         let states = self.states.chunks_exact(task.words).zip(&self.q).zip(&self.codes);
-        for (((state, q), code), place) in states.zip(0..) {
+        for ((state, q), code) in states {
             if *q > F::NEGLIGIBLE {
                 let q = *q * weight;
-                if in_star {
-                    // causes that are active are counted with what the star gives
-                    let number = if *code == OTHER { task.layout.h + 1 + place } else { usize::from(*code) };
-                    if let Some(to) = given_to.next() {
-                        *to = (number as u32, F::of(q));
-                    }
-                    continue;
-                }
                 if self.walked && *code != OTHER {
                     self.weights.assign(*code, q);
                     continue;
@@ -340,12 +274,6 @@ impl<F: Float, R: Rank> Work<F, R> {
                 self.counting.extend_from_slice(state);
                 self.counting_q.push(q);
             }
-        }
-        if let Some(end) = given_to.next() {
-            end.0 = END;
-        }
-        if in_star {
-            return;
         }
         self.weights.distribute(task.layout, &self.row, &self.owners, &self.first, sums);
         let (states, q) = (&self.counting, &self.counting_q);

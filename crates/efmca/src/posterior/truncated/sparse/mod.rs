@@ -29,7 +29,6 @@ use crate::posterior::truncated::data::frame::Frame;
 use crate::posterior::truncated::data::layout::Layout;
 use crate::posterior::truncated::data::observations::Row;
 use crate::posterior::truncated::kernel::Rank;
-use crate::posterior::truncated::row::rows::neighbours;
 use crate::posterior::truncated::row::work::Work;
 use crate::posterior::truncated::score::passes::Passes;
 use crate::posterior::truncated::shards::{Batch, each_shard, finished, tree};
@@ -117,13 +116,12 @@ impl Truncated<'_> {
         };
         let (share, chunk) = (data.share(), data.share().shards.chunk());
         let (mut own, filled) = (Forest::new(), self.filled);
-        let kept: Kept<'_, f64> =
-            Kept { sets: self.sets.bits_mut(), bounds: &mut self.bounds, q: &mut self.q, given: &mut [] };
-        let each = |rows: Range<usize>, kept: Kept<'_, f64>| {
+        let kept = Kept { sets: self.sets.bits_mut(), bounds: &mut self.bounds, q: &mut self.q };
+        let each = |rows: Range<usize>, kept: Kept<'_>| {
             if !filled {
                 fill(&task, data, rows.clone(), kept.sets);
             }
-            let leaf = |rows: Range<usize>, kept: Kept<'_, f64>| chunk_of_rows(&task, data, job, rows, kept);
+            let leaf = |rows: Range<usize>, kept: Kept<'_>| chunk_of_rows(&task, data, job, rows, kept);
             tree(rows, chunk, (task.s, task.words), kept, &leaf, &|mut a: SparseSums, b| {
                 a.add(b);
                 a
@@ -156,7 +154,7 @@ fn chunk_of_rows<R: Rank>(
     data: &SparseObservations,
     job: Job,
     rows: Range<usize>,
-    kept: Kept<'_, f64>,
+    kept: Kept<'_>,
 ) -> Result<SparseSums> {
     let mut gathered = Gathered { layout: task.layout.without_columns(), work: Work::new(task) };
     let mut found = SparseSums { sums: Sums::zeros(task.layout), states: HashMap::new() };
@@ -177,8 +175,8 @@ fn chunk_of_rows<R: Rank>(
             work.q.copy_from_slice(&kept.q[index * task.s..][..task.s]);
         } else {
             let mut random = task.random(n, entries.differences, 0);
-            work.rescore(&row_task, None, &mut found.sums);
-            let neighbours = neighbours(task, kept.sets, index);
+            work.rescore(&row_task, &mut found.sums);
+            let neighbours = task.neighbours(kept.sets, index);
             work.evolve(&row_task, &mut random, neighbours, &mut found.sums);
             work.best_first(&row_task);
             let Some(bound) = work.posterior(&row_task) else { return Err(Error::ImpossibleRow { row: n }) };
@@ -191,7 +189,7 @@ fn chunk_of_rows<R: Rank>(
                 kept.q[index * task.s..][..task.s].copy_from_slice(&work.q);
             }
         }
-        work.distribute(&row_task, weight, &mut [], &mut found.sums);
+        work.distribute(&row_task, weight, &mut found.sums);
         for (state, q) in work.counting.chunks_exact(task.words).zip(&work.counting_q) {
             match found.states.get_mut(state) {
                 Some(sum) => *sum += q,

@@ -5,73 +5,92 @@
 //! with the parameters of the winners $h(d,\vec s)$. A *star* is a state together with all its flips. For rows with the
 //! same star the winners' parameters are put together once, and all sums are one product of matrices; so are the
 //! statistics that the rows give to the causes in the M-step. The other states of these rows are shared by several of
-//! them, too. That is several times faster than passes over single rows, and where few causes are active most rows
-//! have their first state in common with many others.
+//! them, too. Where few causes are active most rows have their first state in common with many others.
+//!
+//! Some rows of a star are a *batch*, whose E-step is done from the first to the last step while their statistics are near: what
+//! they share is scored, states are proposed and scored, each row chooses, and gives to the M-step. There a state is a number: a
+//! flip of the first state has that of its cause, and all others are numbered as they occur ([`pool`]).
+//!
+//! | file | subject |
+//! | --- | --- |
+//! | `batch` | the rows of a batch, and the steps of their E-step |
+//! | `winners` | the parameters of the winners in each column |
+//! | `pool` | the numbers of states that are no flips |
+//! | `scan` | log-joints of numbered states, for all rows of a batch |
+//! | `choice` | one row: what is proposed to it, and which states stay |
+//! | `give` | what rows give to the M-step |
 
+mod batch;
+mod choice;
 mod give;
+mod pool;
 mod scan;
 mod winners;
 
 use std::ops::Range;
 
-use ndarray::{Array2, ArrayView2, s};
+use rayon::prelude::*;
 
-use crate::posterior::truncated::data::observations::Row;
+use crate::error::Result;
 use crate::posterior::truncated::kernel::{Float, Rank};
 use crate::posterior::truncated::score::ways::has_many;
 use crate::posterior::truncated::states::bits;
-use crate::posterior::truncated::task::Task;
-pub(super) use give::give;
+use crate::posterior::truncated::sums::Sums;
+use crate::posterior::truncated::task::{Kept, Task};
+use batch::Batches;
 
 /// Rows that are needed for a star to be worth the work.
 const SMALLEST: usize = 6;
-/// Rows of a star that are worked on together: the more, the more of them share a state; their statistics (0.6 MB for 400
-/// columns) are still near.
+/// Rows of a batch at the most: the more, the more of them share a state; their statistics (0.6 MB for 400 columns) are still near.
 const TOGETHER: usize = 384;
+/// Parts into which the batches of a block of rows are divided, which are summed apart.
+const PARTS: usize = 8;
 /// Marks a row that is in no star.
 const NONE: u32 = u32::MAX;
 
 /// The stars of a block of rows.
 #[derive(Debug)]
-pub(super) struct Stars<F> {
-    h: usize,
-    s: usize,
+pub(super) struct Stars {
     /// The first row of the block.
     start: usize,
-    /// The rows of each star, one after the other, and where in that list each star is.
+    /// The rows of each star, one after the other, counted from `start`.
     order: Vec<u32>,
+    /// The state of each star, and where in that list its rows are.
     stars: Vec<(Vec<u64>, Range<usize>)>,
     /// Where in the list each row of the block is.
     place: Vec<u32>,
-    scores: Scores<Vec<F>, Vec<u16>>,
 }
 
-/// Sums of log-terms for the rows of a list.
+/// Some rows of a star: which star, and where in [`Stars::order`] they are.
+type Lot = (usize, Range<usize>);
+
+/// Sets and bounds of rows in stars, in the order of stars.
 #[derive(Debug, Default)]
-pub(super) struct Scores<T, C> {
-    /// Of all $H$ flips of the first state, and of that state itself.
-    pub(super) flips: T,
-    /// Of those states of $\mathcal K^{(n)}$ that are none of these, in their places.
-    pub(super) others: T,
-    /// The codes of the states of $\mathcal K^{(n)}$ as seen from the first state.
-    pub(super) codes: C,
+pub(super) struct Chosen {
+    sets: Vec<u64>,
+    bounds: Vec<f64>,
+    q: Vec<f64>,
 }
 
-impl<F: Float> Stars<F> {
+/// Whether the E-step of rows that share their first state is done in stars: all flips of that state are asked for, proposals are
+/// made once, and rows may depend on each other.
+pub(super) fn suit<F: Float, R: Rank>(task: &Task<'_, F, R>) -> bool {
+    task.flips_first && task.generations == 1 && !task.by_content
+}
+
+impl Stars {
     /// Without any star.
-    pub(super) fn none(start: usize) -> Stars<F> {
-        let (order, stars, place) = (Vec::new(), Vec::new(), Vec::new());
-        Stars { h: 0, s: 0, start, order, stars, place, scores: Scores::default() }
+    pub(super) fn none(start: usize) -> Stars {
+        Stars { start, order: Vec::new(), stars: Vec::new(), place: Vec::new() }
     }
 
-    /// Finds the rows of a block that share their first states, and scores their states and the flips of the first ones.
-    pub(super) fn new<R: Rank>(task: &Task<'_, F, R>, rows: Range<usize>, sets: &[u64]) -> Stars<F> {
-        let mut all = Stars { h: task.layout.h, s: task.s, ..Stars::none(rows.start) };
+    /// Finds the rows of a block that share their first states.
+    pub(super) fn find<F: Float, R: Rank>(task: &Task<'_, F, R>, rows: Range<usize>, sets: &[u64]) -> Stars {
+        let mut all = Stars { place: vec![NONE; rows.len()], ..Stars::none(rows.start) };
         let size = task.s * task.words;
         let first = |row: u32| &sets[row as usize * size..][..task.words];
         let mut order: Vec<(u64, u32)> = (0..rows.len() as u32).map(|row| (bits::hash(first(row)), row)).collect();
         order.sort_unstable();
-        all.place = vec![NONE; rows.len()];
         for same in order.chunk_by(|a, b| a.0 == b.0 && first(a.1) == first(b.1)) {
             let state = first(same[0].1);
             if same.len() < SMALLEST || has_many(task.layout, state) {
@@ -84,101 +103,85 @@ impl<F: Float> Stars<F> {
             }
             all.stars.push((state.to_vec(), from..all.order.len()));
         }
-        let mut flips = vec![F::ZERO; all.order.len() * (all.h + 1)];
-        let mut others = vec![F::ZERO; all.order.len() * all.s];
-        let mut codes = vec![bits::OTHER; all.order.len() * all.s];
-        let scores = Scores { flips: &mut flips[..], others: &mut others[..], codes: &mut codes[..] };
-        scan::scan(task, &all, sets, 0..all.stars.len(), scores);
-        all.scores = Scores { flips, others, codes };
         all
     }
 
-    /// The sums of log-terms for the states of a row, if it is in a star.
-    pub(super) fn of_row(&self, n: usize) -> Option<Scores<&[F], &[u16]>> {
-        let place = *self.place.get(n - self.start)? as usize;
-        (place != NONE as usize).then(|| Scores {
-            flips: &self.scores.flips[place * (self.h + 1)..][..self.h + 1],
-            others: &self.scores.others[place * self.s..][..self.s],
-            codes: &self.scores.codes[place * self.s..][..self.s],
-        })
-    }
-}
-
-/// The statistics of a few rows: $\vec T$, which is zero where a value is missing, and then, if any is missing anywhere, -1 where
-/// there is one: what $A$ is multiplied with.
-struct Batch<F> {
-    row: Row<F>,
-    t: Array2<F>,
-}
-
-/// The planes of a row in a product of matrices.
-fn planes<F: Float, R: Rank>(task: &Task<'_, F, R>) -> usize {
-    task.layout.l + usize::from(task.data.any_missing())
-}
-
-impl<F: Float> Batch<F> {
-    fn new<R: Rank>(task: &Task<'_, F, R>) -> Batch<F> {
-        let length = planes(task) * task.layout.width;
-        Batch { row: Row::new(task.data.columns()), t: Array2::zeros((TOGETHER, length)) }
+    /// Whether row `n` is in a star.
+    pub(super) fn have(&self, n: usize) -> bool {
+        self.place.get(n - self.start).is_some_and(|place| *place != NONE)
     }
 
-    /// The rows with numbers `rows` counted from `start`.
-    fn load<R: Rank>(&mut self, task: &Task<'_, F, R>, start: usize, rows: &[u32]) -> ArrayView2<'_, F> {
-        for (mut t, row) in self.t.outer_iter_mut().zip(rows) {
-            task.data.load(start + *row as usize, &mut self.row);
-            let (to_t, to_there) = t.as_slice_mut().unwrap_or(&mut []).split_at_mut(self.row.t.len());
-            to_t.copy_from_slice(&self.row.t);
-            to_there.iter_mut().zip(&self.row.present).for_each(|(to, present)| *to = F::ZERO - *present);
+    /// The batches of all stars.
+    fn lots(&self) -> Vec<Lot> {
+        let mut lots = Vec::new();
+        for (star, (_, rows)) in self.stars.iter().enumerate() {
+            // of about as many rows each
+            let share = rows.len().div_ceil(rows.len().div_ceil(TOGETHER));
+            lots.extend(rows.clone().step_by(share).map(|from| (star, from..rows.end.min(from + share))));
         }
-        self.t.slice(s![..rows.len(), ..])
-    }
-}
-
-/// A state that several rows may have: part of a hash of it, and where it is, in one number because that is sorted faster.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Shared(u64);
-
-/// Bits of a place; see [`enough_places`].
-const PLACE_BITS: u32 = 24;
-
-/// Whether rows of `s` states can be in stars: the places of all states of [`TOGETHER`] rows must have numbers.
-pub(super) fn enough_places(s: usize) -> bool {
-    s <= (1 << PLACE_BITS) / TOGETHER
-}
-
-impl Shared {
-    fn new(state: &[u64], place: usize) -> Shared {
-        Shared(bits::hash(state) >> PLACE_BITS << PLACE_BITS | place as u64)
+        lots
     }
 
-    fn place(self) -> usize {
-        (self.0 & ((1 << PLACE_BITS) - 1)) as usize
+    /// The E-step of all rows in stars, whose contributions to the M-step come back. Neighbours lend the states that they had before.
+    pub(super) fn e_step<F: Float, R: Rank>(
+        &self,
+        task: &Task<'_, F, R>,
+        kept: &mut Kept<'_>,
+        chosen: &mut Chosen,
+    ) -> Result<Option<Sums>> {
+        let (count, size) = (self.order.len(), task.s * task.words);
+        let each_q = if kept.q.is_empty() { 0 } else { task.s };
+        chosen.sets.resize(count * size, 0);
+        chosen.bounds.resize(count, 0.0);
+        chosen.q.resize(count * each_q, 0.0);
+        let lots = self.lots();
+        // parts of about as many rows each
+        let share = count.div_ceil(PARTS).max(1);
+        let at = |part: usize| lots.partition_point(|(_, rows)| rows.start < part * share);
+        let parts: Vec<&[Lot]> = (0..PARTS).map(|part| &lots[at(part)..at(part + 1)]).collect();
+        let new = Kept { sets: &mut chosen.sets, bounds: &mut chosen.bounds, q: &mut chosen.q };
+        let sums = self.in_order(task, kept.sets, &parts, new)?;
+        let place = |row: usize| Some(self.place[row] as usize).filter(|place| *place != NONE as usize);
+        kept.sets.par_chunks_mut(size).with_min_len(PARTS * 32).enumerate().for_each(|(row, set)| {
+            if let Some(place) = place(row) {
+                set.copy_from_slice(&chosen.sets[place * size..][..size]);
+            }
+        });
+        for (place, row) in self.order.iter().enumerate() {
+            kept.bounds[*row as usize] = chosen.bounds[place];
+            kept.q[*row as usize * each_q..][..each_q].copy_from_slice(&chosen.q[place * each_q..][..each_q]);
+        }
+        Ok(sums)
     }
-}
 
-/// Runs of the same state; `state` finds it. Other states seldom share the part of the hash, and then there are more runs.
-fn runs<'a, 's>(shared: &'a mut [Shared], state: impl Fn(Shared) -> &'s [u64]) -> impl Iterator<Item = &'a [Shared]> {
-    shared.sort_unstable();
-    // word by word: a state is too short for a call that compares memory
-    let same = move |a: &Shared, b: &Shared| state(*a).iter().zip(state(*b)).all(|(a, b)| a == b);
-    shared.chunk_by(move |a, b| a.0 >> PLACE_BITS == b.0 >> PLACE_BITS && same(a, b))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn places_of_states_survive_and_runs_have_one_state_each() {
-        let most = (1..).take_while(|s| enough_places(*s)).last().unwrap_or(0);
-        let last = TOGETHER * most - 1;
-        assert_eq!(Shared::new(&[3, 1], last).place(), last);
-        let states = [[1u64, 2], [5, 0], [1, 2], [1, 3], [5, 0]];
-        let mut shared: Vec<Shared> = states.iter().enumerate().map(|(at, state)| Shared::new(state, at)).collect();
-        let found: Vec<Vec<usize>> = runs(&mut shared, |one| &states[one.place()])
-            .map(|run| run.iter().map(|one| one.place()).collect())
-            .collect();
-        assert_eq!(found.len(), 3);
-        assert!(found.contains(&vec![0, 2]) && found.contains(&vec![1, 4]) && found.contains(&vec![3]), "{found:?}");
+    /// The E-step of all parts, whose sums are added in a fixed order.
+    fn in_order<F: Float, R: Rank>(
+        &self,
+        task: &Task<'_, F, R>,
+        sets: &[u64],
+        parts: &[&[Lot]],
+        new: Kept<'_>,
+    ) -> Result<Option<Sums>> {
+        match parts {
+            [] => Ok(None),
+            [[]] => Ok(None),
+            [part] => Batches::new(task, self, sets).e_step(part, new).map(Some),
+            _ => {
+                let (left, right) = parts.split_at(parts.len() / 2);
+                let rows = left.iter().flat_map(|part| *part).map(|(_, rows)| rows.len()).sum();
+                let (new_left, new_right) = new.split(rows, (task.s, task.words));
+                let (left, right) = rayon::join(
+                    || self.in_order(task, sets, left, new_left),
+                    || self.in_order(task, sets, right, new_right),
+                );
+                Ok(match (left?, right?) {
+                    (Some(mut left), Some(right)) => {
+                        left.add(&right);
+                        Some(left)
+                    }
+                    (left, right) => left.or(right),
+                })
+            }
+        }
     }
 }

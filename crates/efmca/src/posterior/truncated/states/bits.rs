@@ -15,6 +15,16 @@ pub(crate) fn flip(state: &mut [u64], h: usize) {
     state[h / 64] ^= 1 << (h % 64);
 }
 
+/// Copies a state: one or two words without a call.
+#[inline(always)]
+pub(crate) fn copy(from: &[u64], to: &mut [u64]) {
+    match (from, &mut *to) {
+        ([a], [to]) => *to = *a,
+        ([a, b], [to_a, to_b]) => (*to_a, *to_b) = (*a, *b),
+        _ => to.copy_from_slice(from),
+    }
+}
+
 /// The number of active causes.
 #[inline(always)]
 pub(crate) fn count(state: &[u64]) -> usize {
