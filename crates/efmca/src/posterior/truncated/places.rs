@@ -1,6 +1,11 @@
 //! The places of a set: which states leave for better ones, and $q$ of those that stay.
 
+use multiversion::multiversion;
+
 use crate::posterior::exp::exp_of_negative;
+
+/// Numbers that are worked on side by side.
+const LANES: usize = 8;
 
 /// States that may enter a set all at once, and those that would leave for them.
 #[derive(Debug, Default)]
@@ -40,7 +45,7 @@ impl Entering {
             let below = joints.iter().zip(0..).filter(|(joint, _)| *joint < limit);
             leaving.extend(below.map(|(joint, place)| (*joint, place)));
             if leaving.len() > better.len() {
-                leaving.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+                leaving.select_nth_unstable_by(better.len() - 1, |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
                 leaving.truncate(better.len());
             }
         }
@@ -55,11 +60,7 @@ pub(crate) fn posterior(beta: f64, joints: &[f64], q: &mut [f64]) -> Option<f64>
     if !max.is_finite() {
         return None;
     }
-    let mut total = 0.0;
-    for (q, joint) in q.iter_mut().zip(joints) {
-        *q = exp_of_negative::<false>(beta * (joint - max));
-        total += *q;
-    }
+    let total = exponentials(beta, max, joints, q);
     let mut mean = 0.0;
     for (q, joint) in q.iter_mut().zip(joints) {
         *q /= total;
@@ -69,6 +70,25 @@ pub(crate) fn posterior(beta: f64, joints: &[f64], q: &mut [f64]) -> Option<f64>
     }
     // F = log sum p^beta + (1 - beta) E_q[log p]
     Some(libm::log(total) + max + (1.0 - beta) * mean)
+}
+
+/// $e^{\beta(x - \text{max})}$ of all `joints`, and their sum. The bits are the same for all processors.
+#[multiversion(targets("x86_64+avx2", "x86_64+avx", "aarch64+neon"))]
+fn exponentials(beta: f64, max: f64, joints: &[f64], found: &mut [f64]) -> f64 {
+    let mut sums = [0.0; LANES];
+    let (groups, rest) = joints.as_chunks::<LANES>();
+    let (found, last) = found[..joints.len()].as_chunks_mut::<LANES>();
+    for (found, group) in found.iter_mut().zip(groups) {
+        for lane in 0..LANES {
+            found[lane] = exp_of_negative::<false>(beta * (group[lane] - max));
+            sums[lane] += found[lane];
+        }
+    }
+    for ((found, joint), sum) in last.iter_mut().zip(rest).zip(&mut sums) {
+        *found = exp_of_negative::<false>(beta * (joint - max));
+        *sum += *found;
+    }
+    sums.iter().sum()
 }
 
 /// Where the best state is; the first of equals.
@@ -83,8 +103,8 @@ pub(crate) fn worst(joints: &[f64]) -> usize {
 
 /// The lowest of `values`, in lanes, because it is asked for often.
 fn lowest(values: &[f64]) -> f64 {
-    let mut lowest = [f64::INFINITY; 8];
-    let (groups, rest) = values.as_chunks::<8>();
+    let mut lowest = [f64::INFINITY; LANES];
+    let (groups, rest) = values.as_chunks::<LANES>();
     for group in groups {
         for (lowest, value) in lowest.iter_mut().zip(group) {
             *lowest = if value < lowest { *value } else { *lowest };
@@ -95,8 +115,8 @@ fn lowest(values: &[f64]) -> f64 {
 
 /// How many of `values` are lower than `limit`, in lanes as well.
 fn count_below(values: &[f64], limit: f64) -> usize {
-    let (groups, rest) = values.as_chunks::<8>();
-    let mut counts = [0u64; 8];
+    let (groups, rest) = values.as_chunks::<LANES>();
+    let mut counts = [0u64; LANES];
     for group in groups {
         for (count, value) in counts.iter_mut().zip(group) {
             *count += u64::from(*value < limit);

@@ -304,6 +304,9 @@ impl<F: Float> Observations<F> {
 
     /// Notes which values of a row are there, and puts zeros where they are not.
     fn mark_missing(&self, row: &mut Row<F>) {
+        if !self.any_missing && !row.missing {
+            return;
+        }
         let d = self.columns.d();
         let width = padded(d);
         let mut missing = false;

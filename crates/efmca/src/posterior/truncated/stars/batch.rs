@@ -102,6 +102,7 @@ impl<'a, F: Float, R: Rank> Batches<'a, F, R> {
         for same in lots.chunk_by(|a, b| a.0 == b.0) {
             let state = &self.stars.stars[same[0].0].0;
             self.winners.star(self.task.layout, state);
+            self.choice.begin_star(self.task, state);
             for (_, rows) in same {
                 cancel::check();
                 let (of_batch, later) = new.split(rows.len(), (self.task.s, self.task.words));
@@ -164,7 +165,7 @@ impl<'a, F: Float, R: Rank> Batches<'a, F, R> {
             let set = &mut new[index * s * words..][..s * words];
             let (numbers, joints) = (&mut self.numbers[index * s..][..s], &mut self.joints[index * s..][..s]);
             let flips = &self.flips[index * states..][..states];
-            self.choice.begin(self.task, state, flips, (numbers, joints));
+            self.choice.begin(flips, (numbers, joints));
             let (row, pool) = (*row as usize, &mut self.pool);
             self.choice.propose(self.task, (self.stars.start, row, self.sets), (state, joints), |child| {
                 let (of_row, place) = (index as u32, self.children.len() as u32);

@@ -1,5 +1,7 @@
 //! One row: what is proposed to it, and which states stay.
 
+use multiversion::multiversion;
+
 use crate::posterior::truncated::kernel::{Float, Rank};
 use crate::posterior::truncated::places::{self, Entering};
 use crate::posterior::truncated::proposals::{Proposed, RowContext, marginals};
@@ -12,10 +14,10 @@ type Set<'a> = (&'a mut [u32], &'a mut [f64]);
 
 /// Buffers for one row at a time.
 pub(super) struct Choice {
-    /// The log-joints of all flips of the star's state, and of that state.
+    /// The log-priors of all flips of the star's state, and of that state.
+    priors: Vec<f64>,
+    /// Their log-joints in the present row; of those that are in its set nothing.
     flips: Vec<f64>,
-    /// Whether these are in the set.
-    present: Vec<bool>,
     entering: Entering,
     q: Vec<f64>,
     marginals: Vec<(u32, f64)>,
@@ -35,8 +37,8 @@ impl Choice {
     pub(super) fn new<F: Float, R: Rank>(task: &Task<'_, F, R>) -> Choice {
         let h = task.layout.h;
         Choice {
+            priors: vec![0.0; h + 1],
             flips: vec![0.0; h + 1],
-            present: vec![false; h + 1],
             entering: Entering::default(),
             q: vec![0.0; task.s],
             marginals: Vec::new(),
@@ -47,26 +49,22 @@ impl Choice {
         }
     }
 
-    /// Takes the sums of all flips of the star's `state`, and notes which of them the set has.
-    pub(super) fn begin<F: Float, R: Rank>(
-        &mut self,
-        task: &Task<'_, F, R>,
-        state: &[u64],
-        sums: &[F],
-        (numbers, joints): Set<'_>,
-    ) {
-        let (log_odds, h) = (&task.layout.log_odds, task.layout.h);
+    /// Prepares for the rows of a star.
+    pub(super) fn begin_star<F: Float, R: Rank>(&mut self, task: &Task<'_, F, R>, state: &[u64]) {
+        let log_odds = &task.layout.log_odds;
         let prior = log_prior(log_odds, state);
-        for ((joint, sum), odds) in self.flips.iter_mut().zip(sums).zip(log_odds) {
-            *joint = sum.f64() + prior + odds;
-        }
-        bits::each(state, |cause| self.flips[cause] = sums[cause].f64() + prior - log_odds[cause]);
-        self.flips[h] = sums[h].f64() + prior;
-        self.present.fill(false);
+        self.priors.iter_mut().zip(log_odds).for_each(|(to, odds)| *to = prior + odds);
+        bits::each(state, |cause| self.priors[cause] = prior - log_odds[cause]);
+        self.priors[log_odds.len()] = prior;
+    }
+
+    /// Takes the sums of all flips of the star's state in a row, of which the set has some.
+    pub(super) fn begin<F: Float>(&mut self, sums: &[F], (numbers, joints): Set<'_>) {
+        add_priors(sums, &self.priors, &mut self.flips);
         for (number, joint) in numbers.iter().zip(joints) {
-            if let Some(flip) = self.flips.get(*number as usize) {
+            if let Some(flip) = self.flips.get_mut(*number as usize) {
                 *joint = *flip;
-                self.present[*number as usize] = true;
+                *flip = f64::NEG_INFINITY;
             }
         }
     }
@@ -121,9 +119,11 @@ impl Choice {
         let worst = joints[places::worst(joints)];
         self.entering.better.clear();
         let h = self.flips.len() - 1;
-        for ((cause, joint), present) in (0..).zip(&self.flips[..h]).zip(&self.present) {
-            if *joint > worst && !present {
-                self.entering.better.push((*joint, cause));
+        for (group, first) in self.flips[..h].chunks(8).zip((0..).step_by(8)) {
+            // few are better, so that eight are asked at once
+            if group.iter().fold(false, |any, joint| any | (*joint > worst)) {
+                let better = group.iter().zip(first..).filter(|(joint, _)| **joint > worst);
+                self.entering.better.extend(better.map(|(joint, cause)| (*joint, cause)));
             }
         }
         let pairs = self.entering.pairs(joints);
@@ -166,5 +166,13 @@ impl Choice {
     /// $\mathcal F$ without what is common to all states, and $q$ of the set; nothing if no state is possible.
     pub(super) fn posterior(&mut self, beta: f64, joints: &[f64]) -> Option<(f64, &[f64])> {
         places::posterior(beta, joints, &mut self.q).map(|bound| (bound, &self.q[..]))
+    }
+}
+
+/// Log-joints from sums of log-terms.
+#[multiversion(targets("x86_64+avx2", "x86_64+avx", "aarch64+neon"))]
+fn add_priors<F: Float>(sums: &[F], priors: &[f64], joints: &mut [f64]) {
+    for ((joint, sum), prior) in joints.iter_mut().zip(sums).zip(priors) {
+        *joint = sum.f64() + prior;
     }
 }
