@@ -44,17 +44,45 @@ impl Cosines {
     }
 }
 
+/// Lines are transformed first, each once for all patches that it is in.
 #[multiversion(targets("x86_64+avx2+fma", "x86_64+avx", "aarch64+neon"))]
 fn transform_all(cosines: &Cosines, pixels: &[f32], columns: usize, coefficients: &mut [f32]) {
     let side = cosines.side;
     let across = columns + 1 - side;
-    let (mut patch, mut half) = (vec![0.0; side * side], vec![0.0; side * side]);
-    for (at, coefficients) in coefficients.chunks_exact_mut(side * side).enumerate() {
-        let corner = at / across * columns + at % across;
-        for (line, to) in patch.chunks_exact_mut(side).enumerate() {
-            to.copy_from_slice(&pixels[corner + line * columns..][..side]);
+    let mut lines = vec![0.0; pixels.len() / columns * across * side];
+    for (to, line) in lines.chunks_exact_mut(across * side).zip(pixels.chunks_exact(columns)) {
+        for (to, window) in to.chunks_exact_mut(side).zip(line.windows(side)) {
+            row_product(window, &cosines.columns, to);
         }
-        both_products(side, &cosines.rows, &patch, &cosines.columns, &mut half, coefficients);
+    }
+    let mut half = vec![0.0; side * side];
+    for (at, coefficients) in coefficients.chunks_exact_mut(side * side).enumerate() {
+        for (half, line) in half.chunks_exact_mut(side).zip(lines[at * side..].chunks(across * side)) {
+            half.iter_mut().zip(line).for_each(|(to, from)| *to = *from);
+        }
+        square_product(side, &cosines.rows, &half, coefficients);
+    }
+}
+
+/// A row times a square matrix.
+#[inline(always)]
+fn row_product(row: &[f32], matrix: &[f32], to: &mut [f32]) {
+    match row.len() {
+        8 => product::<8>(row, matrix, to),
+        12 => product::<12>(row, matrix, to),
+        16 => product::<16>(row, matrix, to),
+        side => any_product(side, row, matrix, to),
+    }
+}
+
+/// The product of two square matrices of `side` rows; a constant size is worth a factor.
+#[inline(always)]
+fn square_product(side: usize, left: &[f32], right: &[f32], to: &mut [f32]) {
+    match side {
+        8 => product::<8>(left, right, to),
+        12 => product::<12>(left, right, to),
+        16 => product::<16>(left, right, to),
+        _ => any_product(side, left, right, to),
     }
 }
 
@@ -78,22 +106,12 @@ fn with_room(side: usize, work: impl FnOnce(&mut [f32])) {
     if side <= 16 { work(&mut [0.0; 16 * 16]) } else { work(&mut vec![0.0; side * side]) }
 }
 
-/// `left` times `middle` times `right`, square matrices of `side` rows; a constant size is worth a factor.
+/// `left` times `middle` times `right`, square matrices of `side` rows.
 #[inline(always)]
 fn both_products(side: usize, left: &[f32], middle: &[f32], right: &[f32], half: &mut [f32], to: &mut [f32]) {
-    match side {
-        8 => products::<8>(left, middle, right, half, to),
-        12 => products::<12>(left, middle, right, half, to),
-        16 => products::<16>(left, middle, right, half, to),
-        _ => any_products(side, left, middle, right, half, to),
-    }
-}
-
-/// `left` times `middle` times `right`, square matrices of `N` rows.
-#[inline(always)]
-fn products<const N: usize>(left: &[f32], middle: &[f32], right: &[f32], half: &mut [f32], to: &mut [f32]) {
-    product::<N>(left, middle, half);
-    product::<N>(half, right, to);
+    let half = &mut half[..side * side];
+    square_product(side, left, middle, half);
+    square_product(side, half, right, to);
 }
 
 #[inline(always)]
@@ -105,12 +123,6 @@ fn product<const N: usize>(left: &[f32], right: &[f32], to: &mut [f32]) {
         }
         to.copy_from_slice(&sum);
     }
-}
-
-#[inline(always)]
-fn any_products(n: usize, left: &[f32], middle: &[f32], right: &[f32], half: &mut [f32], to: &mut [f32]) {
-    any_product(n, left, middle, half);
-    any_product(n, half, right, to);
 }
 
 #[inline(always)]

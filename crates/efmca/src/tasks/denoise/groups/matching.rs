@@ -10,33 +10,63 @@ const COMPARED: usize = 4;
 /// are equal to 0.1 dB on photographs other than those of the table; 0 loses up to 1.3 dB (`docs/DENOISING.md`).
 const INDISTINGUISHABLE: f32 = 0.05;
 
+/// Patches of a line that are compared at a time.
+const TOGETHER: usize = 8;
+
 /// Finds the groups of a part of an image.
 pub(super) struct Matching {
     reach: usize,
     size: usize,
     across: usize,
     down: usize,
-    /// The compared coefficients of the patch at every position.
+    /// The compared coefficients of the patches of each line: the first one of all of them, then the second one, and so on, with some
+    /// zeros behind each.
     features: Vec<f32>,
     /// Their number.
     d: usize,
-    candidates: Vec<(f32, u32)>,
+    /// The coefficients of the patch whose group is looked for, and the differences of a line to it.
+    own: Vec<f32>,
+    differences: Vec<f32>,
+    candidates: Vec<Candidate>,
     group: Vec<usize>,
+}
+
+/// A patch that may belong to a group: how different it is, and where it is, in one number because that is sorted faster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Candidate(u64);
+
+impl Candidate {
+    /// The patch itself, before all others.
+    fn own(at: usize) -> Candidate {
+        Candidate(at as u64)
+    }
+
+    /// The difference is not negative, so that its bits have its order.
+    fn new(difference: f32, at: usize) -> Candidate {
+        Candidate((u64::from(difference.to_bits()) + 1) << 32 | at as u64)
+    }
+
+    fn at(self) -> usize {
+        (self.0 & 0xffff_ffff) as usize
+    }
 }
 
 impl Matching {
     /// For patches whose pilots have these coefficients, `across` of them in a line.
     pub(super) fn new(filter: &GroupFilter, pilot: &[f32], across: usize) -> Matching {
         let (side, compared) = (filter.side, filter.side.min(COMPARED));
-        let features: Vec<f32> = pilot
-            .chunks_exact(side * side)
-            .flat_map(|patch| patch.chunks_exact(side).take(compared).flat_map(|line| &line[..compared]))
-            .copied()
-            .collect();
-        let d = compared * compared;
-        let down = features.len() / d / across;
+        let (d, down) = (compared * compared, pilot.len() / (side * side) / across);
+        let mut features = vec![0.0; d * (across + TOGETHER) * down];
+        let lines = features.chunks_exact_mut(d * (across + TOGETHER));
+        for (to, line) in lines.zip(pilot.chunks_exact(side * side * across)) {
+            for (k, to) in to.chunks_exact_mut(across + TOGETHER).enumerate() {
+                let place = k / compared * side + k % compared;
+                to[..across].iter_mut().zip(line[place..].iter().step_by(side * side)).for_each(|(to, from)| *to = *from);
+            }
+        }
         let GroupFilter { reach, size, .. } = *filter;
-        Matching { reach, size, across, down, features, d, candidates: Vec::new(), group: Vec::new() }
+        let (own, differences) = (vec![0.0; d], vec![0.0; (2 * reach + 1).next_multiple_of(TOGETHER)]);
+        Matching { reach, size, across, down, features, d, own, differences, candidates: Vec::new(), group: Vec::new() }
     }
 
     /// The group of the patch at this position, itself first; as many as there are, but a power of two.
@@ -47,30 +77,30 @@ impl Matching {
         let own = y * self.across + x;
         let near = |at: usize, size: usize| at.saturating_sub(self.reach)..(at + self.reach + 1).min(size);
         let (ys, xs) = (near(y, self.down), near(x, self.across));
+        let stride = self.across + TOGETHER;
+        let size_of_line = self.d * stride;
+        let line = &self.features[y * size_of_line..][..size_of_line];
+        self.own.iter_mut().zip(line[x..].iter().step_by(stride)).for_each(|(to, from)| *to = *from);
+        let limit = INDISTINGUISHABLE * self.d as f32;
         self.candidates.clear();
         for y in ys {
-            let line = y * self.across;
-            differences(&self.features, self.d, own, line + xs.start..line + xs.end, &mut self.candidates);
-        }
-        let limit = INDISTINGUISHABLE * self.d as f32;
-        for (difference, at) in &mut self.candidates {
-            if *at as usize == own {
-                *difference = -1.0;
-            } else if *difference < limit {
-                *difference = limit * random(own as u32, *at);
+            let line = &self.features[y * size_of_line..][..size_of_line];
+            differences(&self.own, line, stride, xs.start, &mut self.differences);
+            for (at, difference) in (y * self.across + xs.start..).zip(&self.differences[..xs.len()]) {
+                let random = if *difference < limit { limit * random(own as u32, at as u32) } else { *difference };
+                self.candidates.push(if at == own { Candidate::own(at) } else { Candidate::new(random, at) });
             }
         }
         let mut size = self.size;
         while size > self.candidates.len() {
             size /= 2;
         }
-        let order = |a: &(f32, u32), b: &(f32, u32)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1));
         if size < self.candidates.len() {
-            self.candidates.select_nth_unstable_by(size, order);
+            self.candidates.select_nth_unstable(size);
         }
-        self.candidates[..size].sort_unstable_by(order);
+        self.candidates[..size].sort_unstable();
         self.group.clear();
-        self.group.extend(self.candidates[..size].iter().map(|(_, at)| *at as usize));
+        self.group.extend(self.candidates[..size].iter().map(|candidate| candidate.at()));
         &self.group
     }
 }
@@ -83,20 +113,20 @@ fn random(own: u32, other: u32) -> f32 {
     (hash >> 8) as f32 / (1 << 24) as f32
 }
 
-/// Adds the squared differences of patch `own` to others.
+/// The squared differences of a patch to those of a line from `start` on, [`TOGETHER`] at a time; `stride` values lie between the
+/// coefficients of a patch.
 #[multiversion(targets("x86_64+avx2+fma", "x86_64+avx", "aarch64+neon"))]
-fn differences(features: &[f32], d: usize, own: usize, others: std::ops::Range<usize>, found: &mut Vec<(f32, u32)>) {
-    let own = &features[own * d..][..d];
-    for (at, other) in others.clone().zip(features[others.start * d..].chunks_exact(d)) {
-        let mut sums = [0.0f32; 8];
-        let (lanes, other_lanes) = (own.chunks_exact(8), other.chunks_exact(8));
-        let rest = lanes.remainder().iter().zip(other_lanes.remainder()).map(|(a, b)| (a - b) * (a - b)).sum::<f32>();
-        for (a, b) in lanes.zip(other_lanes) {
-            for k in 0..8 {
-                sums[k] += (a[k] - b[k]) * (a[k] - b[k]);
+fn differences(own: &[f32], line: &[f32], stride: usize, start: usize, found: &mut [f32]) {
+    for (found, first) in found.as_chunks_mut::<TOGETHER>().0.iter_mut().zip((start..).step_by(TOGETHER)) {
+        let mut sums = [0.0f32; TOGETHER];
+        for (own, others) in own.iter().zip(line.chunks_exact(stride)) {
+            if let Some(others) = others.get(first..).and_then(|others| others.first_chunk::<TOGETHER>()) {
+                for lane in 0..TOGETHER {
+                    sums[lane] += (others[lane] - own) * (others[lane] - own);
+                }
             }
         }
-        found.push((rest + sums.iter().sum::<f32>(), at as u32));
+        *found = sums;
     }
 }
 

@@ -20,6 +20,7 @@ mod cosines;
 mod matching;
 mod shrinking;
 
+use multiversion::multiversion;
 use rayon::prelude::*;
 
 use crate::cancel;
@@ -63,10 +64,10 @@ pub(super) struct Filtered {
     pub(super) follows: Vec<f32>,
 }
 
-/// Sums of some rows of pixels: weights, weighted values, weighted shares of the noise.
+/// Sums of some rows of pixels: weights, weighted values, weighted shares of the noise, one plane after the other.
 struct Band {
     first_row: usize,
-    sums: Vec<[f32; 3]>,
+    sums: Vec<f32>,
 }
 
 impl GroupFilter {
@@ -85,14 +86,19 @@ impl GroupFilter {
         };
         let (down, across) = (lattice(stack.rows), lattice(stack.columns));
         let bands: Vec<Band> = down.par_chunks(LINES).map(|lines| self.band(stack, lines, &across)).collect();
-        let mut total = vec![[0.0f64; 3]; stack.rows * stack.columns];
+        let pixels = stack.rows * stack.columns;
+        let mut total = vec![0.0f64; 3 * pixels];
         for Band { first_row, sums } in bands {
-            for (to, sums) in total[first_row * stack.columns..].iter_mut().zip(sums) {
-                (0..3).for_each(|k| to[k] += f64::from(sums[k]));
+            for (total, sums) in total.chunks_exact_mut(pixels).zip(sums.chunks_exact((sums.len() / 3).max(1))) {
+                let total = &mut total[first_row * stack.columns..];
+                total.iter_mut().zip(sums).for_each(|(to, sum)| *to += f64::from(*sum));
             }
         }
-        let of = |k: usize| total.iter().map(|sums| (sums[k] / sums[0]) as f32).collect();
-        Filtered { values: of(1), follows: of(2) }
+        let (weights, others) = total.split_at(pixels);
+        let mut averages = others
+            .chunks_exact(pixels)
+            .map(|sums| sums.iter().zip(weights).map(|(sum, weight)| (sum / weight) as f32).collect());
+        Filtered { values: averages.next().unwrap_or_default(), follows: averages.next().unwrap_or_default() }
     }
 
     /// Filters the groups of some lines.
@@ -111,7 +117,7 @@ impl GroupFilter {
         let mut matching = Matching::new(self, &pilot, columns + 1 - side);
         let mut shrinking = Shrinking::new(self);
         let window = window(side);
-        let mut sums = vec![[0.0f32; 3]; (end - first_row) * columns];
+        let mut sums = vec![0.0f32; 3 * (end - first_row) * columns];
         let mut patch = vec![0.0; d];
         for y in lines {
             cancel::check();
@@ -129,18 +135,34 @@ impl GroupFilter {
                 for (at, coefficients) in group.iter().zip(shrinking.patches()) {
                     cosines.back(coefficients, &mut patch);
                     let corner = at / (columns + 1 - side) * columns + at % (columns + 1 - side);
-                    for (line, (values, window)) in patch.chunks_exact(side).zip(window.chunks_exact(side)).enumerate()
-                    {
-                        let to = &mut sums[corner + line * columns..][..side];
-                        for ((to, value), window) in to.iter_mut().zip(values).zip(window) {
-                            let weight = weight * window;
-                            *to = [to[0] + weight, to[1] + weight * value, to[2] + weight * shrunk.follows];
-                        }
-                    }
+                    add_patch((&patch, &window), (weight, shrunk.follows), &mut sums, (corner, columns));
                 }
             }
         }
         Band { first_row, sums }
+    }
+}
+
+/// Adds a patch with a weight at a corner to the three planes of sums, whose lines have so many columns.
+#[multiversion(targets("x86_64+avx2+fma", "x86_64+avx", "aarch64+neon"))]
+fn add_patch(
+    (patch, window): (&[f32], &[f32]),
+    (weight, follows): (f32, f32),
+    sums: &mut [f32],
+    (corner, columns): (usize, usize),
+) {
+    let (side, plane) = (patch.len().isqrt(), sums.len() / 3);
+    let (weights, others) = sums.split_at_mut(plane);
+    let (values, shares) = others.split_at_mut(plane);
+    for (line, (patch, window)) in patch.chunks_exact(side).zip(window.chunks_exact(side)).enumerate() {
+        let from = corner + line * columns;
+        let sums = weights[from..].iter_mut().zip(&mut values[from..]).zip(&mut shares[from..]);
+        for (((weights, values), shares), (value, window)) in sums.zip(patch.iter().zip(window)) {
+            let weight = weight * window;
+            *weights += weight;
+            *values += weight * value;
+            *shares += weight * follows;
+        }
     }
 }
 

@@ -22,7 +22,6 @@ pub(super) struct Shrinking {
     d: usize,
     noisy: Vec<f32>,
     pilot: Vec<f32>,
-    room: Vec<f32>,
 }
 
 /// What the weights of a group were.
@@ -36,8 +35,7 @@ pub(super) struct Shrunk {
 impl Shrinking {
     pub(super) fn new(filter: &GroupFilter) -> Shrinking {
         let d = filter.side * filter.side;
-        let room = vec![0.0; filter.size * d];
-        Shrinking { weights: filter.weights, d, noisy: Vec::new(), pilot: Vec::new(), room }
+        Shrinking { weights: filter.weights, d, noisy: Vec::new(), pilot: Vec::new() }
     }
 
     pub(super) fn clear(&mut self) {
@@ -64,9 +62,9 @@ impl Shrinking {
 
 #[multiversion(targets("x86_64+avx2+fma", "x86_64+avx", "aarch64+neon"))]
 fn shrink(group: &mut Shrinking, variance: f32) -> Shrunk {
-    let Shrinking { weights, d, noisy, pilot, room } = group;
-    haar(noisy, room, *d);
-    haar(pilot, room, *d);
+    let Shrinking { weights, d, noisy, pilot } = group;
+    haar(noisy, *d);
+    haar(pilot, *d);
     // eight sums, so that they can be made side by side
     let (mut sums, mut squares) = ([0.0f32; 8], [0.0f32; 8]);
     let mut add = |at: usize, weight: f32| {
@@ -99,49 +97,41 @@ fn shrink(group: &mut Shrinking, variance: f32) -> Shrunk {
             }
         }
     }
-    back_from_haar(noisy, room, *d);
+    back_from_haar(noisy, *d);
     Shrunk { follows: sums.iter().sum::<f32>() / noisy.len() as f32, squares: squares.iter().sum() }
 }
 
 const HALF: f32 = std::f32::consts::FRAC_1_SQRT_2;
 
-/// Haar's transform across patches of `d` coefficients, of which there is a power of two.
+/// Haar's transform across patches of `d` coefficients, of which there is a power of two. It is done in place: sums stand where the
+/// first of two patches was, differences where the second one was.
 #[inline(always)]
-fn haar(values: &mut [f32], room: &mut [f32], d: usize) {
-    let mut length = values.len();
-    while length > d {
-        let (sums, differences) = room[..length].split_at_mut(length / 2);
-        for ((pair, sum), difference) in
-            values[..length].chunks_exact(2 * d).zip(sums.chunks_exact_mut(d)).zip(differences.chunks_exact_mut(d))
-        {
-            let (one, other) = pair.split_at(d);
-            for k in 0..d {
-                sum[k] = (one[k] + other[k]) * HALF;
-                difference[k] = (one[k] - other[k]) * HALF;
-            }
-        }
-        values[..length].copy_from_slice(&room[..length]);
-        length /= 2;
+fn haar(values: &mut [f32], d: usize) {
+    let mut distance = d;
+    while distance < values.len() {
+        rotate(values, d, distance);
+        distance *= 2;
     }
 }
 
 /// The inverse of [`haar`].
 #[inline(always)]
-fn back_from_haar(values: &mut [f32], room: &mut [f32], d: usize) {
-    let mut length = 2 * d;
-    while length <= values.len() {
-        let (sums, differences) = values[..length].split_at(length / 2);
-        for ((pair, sum), difference) in
-            room[..length].chunks_exact_mut(2 * d).zip(sums.chunks_exact(d)).zip(differences.chunks_exact(d))
-        {
-            let (one, other) = pair.split_at_mut(d);
-            for k in 0..d {
-                one[k] = (sum[k] + difference[k]) * HALF;
-                other[k] = (sum[k] - difference[k]) * HALF;
-            }
+fn back_from_haar(values: &mut [f32], d: usize) {
+    let mut distance = values.len() / 2;
+    while distance >= d {
+        rotate(values, d, distance);
+        distance /= 2;
+    }
+}
+
+/// Sums and differences of the patches that are so far apart; twice the same gives what was there before.
+#[inline(always)]
+fn rotate(values: &mut [f32], d: usize, distance: usize) {
+    for pair in values.chunks_exact_mut(2 * distance) {
+        let (one, other) = pair.split_at_mut(distance);
+        for (one, other) in one[..d].iter_mut().zip(&mut other[..d]) {
+            (*one, *other) = ((*one + *other) * HALF, (*one - *other) * HALF);
         }
-        values[..length].copy_from_slice(&room[..length]);
-        length *= 2;
     }
 }
 
