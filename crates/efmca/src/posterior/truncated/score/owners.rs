@@ -4,6 +4,8 @@
 //! from it has other owners in few columns: those in which one of these causes is at least as strong as the owner. Ranks
 //! tell which these are, many columns in one comparison.
 
+use multiversion::multiversion;
+
 use crate::posterior::truncated::data::layout::Layout;
 use crate::posterior::truncated::data::observations::Row;
 use crate::posterior::truncated::kernel::{Float, LANES, Rank, place};
@@ -30,6 +32,8 @@ pub(crate) struct Owners<R> {
     ranks: Vec<R>,
     /// Whether each cause, or the background, is active.
     active: Vec<bool>,
+    /// The columns that a difference may change, in the order of ranks.
+    hits: Vec<u8>,
 }
 
 /// The causes by which a state differs from another, if they are few.
@@ -62,7 +66,7 @@ impl Difference {
 
 impl<R: Rank> Owners<R> {
     pub(crate) fn new(h: usize) -> Owners<R> {
-        Owners { columns: Vec::new(), ranks: Vec::new(), active: vec![false; h + 1] }
+        Owners { columns: Vec::new(), ranks: Vec::new(), active: vec![false; h + 1], hits: Vec::new() }
     }
 
     /// Finds the owners of the columns of `row` in `state`, and $\sum_d$ of the log-terms of `state` with each of its $H$ bits
@@ -140,15 +144,13 @@ impl<R: Rank> Owners<R> {
         mut see: impl FnMut(usize, usize, usize),
     ) {
         difference.causes().for_each(|cause| self.active[cause] ^= true);
-        let ranks = self.ranks.as_chunks::<LANES>().0;
-        for (group, ranks) in ranks.iter().enumerate() {
-            let mut hits = [0; LANES];
-            for cause in difference.causes() {
-                let others = &layout.ranks(cause)[group * LANES..][..LANES];
-                for lane in 0..LANES {
-                    hits[lane] |= u8::from(others[lane] >= ranks[lane]);
-                }
-            }
+        let mut hits = std::mem::take(&mut self.hits);
+        hits.clear();
+        hits.resize(layout.width, 0);
+        for cause in difference.causes() {
+            mark_not_below(layout.ranks(cause), &self.ranks, &mut hits);
+        }
+        for (group, hits) in hits.as_chunks::<LANES>().0.iter().enumerate() {
             if hits.iter().fold(0, |any, hit| any | hit) == 0 {
                 continue;
             }
@@ -159,6 +161,7 @@ impl<R: Rank> Owners<R> {
                 }
             }
         }
+        self.hits = hits;
         difference.causes().for_each(|cause| self.active[cause] ^= true);
     }
 
@@ -182,6 +185,14 @@ impl<R: Rank> Owners<R> {
             sum += (layout.term_at(row, column, after) - layout.term_at(row, column, before)).f64();
         });
         sum
+    }
+}
+
+/// Marks the columns in which `others` are at least as high as `ranks`.
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+fn mark_not_below<R: Rank>(others: &[R], ranks: &[R], hits: &mut [u8]) {
+    for ((hit, other), rank) in hits.iter_mut().zip(others).zip(ranks) {
+        *hit |= u8::from(other >= rank);
     }
 }
 
