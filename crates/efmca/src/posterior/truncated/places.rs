@@ -151,8 +151,7 @@ mod tests {
                 let mut expected: Vec<f64> = joints.iter().chain(&all).copied().collect();
                 expected.sort_by(|a, b| b.total_cmp(a));
                 expected.truncate(size);
-                let mut entering =
-                    Entering { better: all.iter().copied().zip(0..).collect(), ..Entering::default() };
+                let mut entering = Entering { better: all.iter().copied().zip(0..).collect(), ..Entering::default() };
                 let pairs: Vec<_> = entering.pairs(&joints).collect();
                 for ((joint, number), place) in pairs {
                     assert_eq!(joint, all[number as usize]);

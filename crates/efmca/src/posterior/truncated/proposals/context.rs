@@ -88,12 +88,7 @@ impl<'a> RowContext<'a> {
 
 /// $\mathbb E_q\lbrack s_h\rbrack $ of the causes that are active in one of `states`, which have `words` words each. `active` is
 /// zero for all causes, before and after.
-pub(crate) fn marginals(
-    (states, words): (&[u64], usize),
-    q: &[f64],
-    active: &mut [f64],
-    found: &mut Vec<(u32, f64)>,
-) {
+pub(crate) fn marginals((states, words): (&[u64], usize), q: &[f64], active: &mut [f64], found: &mut Vec<(u32, f64)>) {
     for (state, q) in states.chunks_exact(words).zip(q) {
         bits::each(state, |cause| active[cause] += q);
     }

@@ -2,7 +2,7 @@
 
 use ndarray::{Array2, ArrayView2, s};
 
-use super::choice::{Choice, Child};
+use super::choice::{Child, Choice};
 use super::give::Giver;
 use super::pool::{ByState, Pool};
 use super::scan::{self, Wanted};

@@ -61,7 +61,10 @@ impl Matching {
         for (to, line) in lines.zip(pilot.chunks_exact(side * side * across)) {
             for (k, to) in to.chunks_exact_mut(across + TOGETHER).enumerate() {
                 let place = k / compared * side + k % compared;
-                to[..across].iter_mut().zip(line[place..].iter().step_by(side * side)).for_each(|(to, from)| *to = *from);
+                to[..across]
+                    .iter_mut()
+                    .zip(line[place..].iter().step_by(side * side))
+                    .for_each(|(to, from)| *to = *from);
             }
         }
         let GroupFilter { reach, size, .. } = *filter;
