@@ -208,12 +208,23 @@ fn the_bound_never_falls_with_many_causes() {
         )
         .unwrap();
         let y = with_holes(&model.sample(60, 2).y, 0.1, 2);
-        for (name, proposal) in all_proposals() {
+        let one_flips: Arc<dyn Propose> = Arc::new(OneFlips { parents: 1 });
+        // alone, and beside all flips of the first state: then rows that share it are worked on together
+        let alone = all_proposals().into_iter().map(|(name, proposal)| (name, vec![proposal], 2));
+        let beside = all_proposals().into_iter().map(|(name, proposal)| (name, vec![one_flips.clone(), proposal], 1));
+        for (name, proposals, generations) in alone.chain(beside) {
             for precision in [Precision::Single, Precision::Double] {
+                let beside = proposals.len() > 1;
                 let truncation =
-                    Truncation::new(20).proposals(vec![proposal.clone()]).generations(2).precision(precision);
+                    Truncation::new(20).proposals(proposals.clone()).generations(generations).precision(precision);
                 let fit = e_steps(&model, 5).truncated(truncation).run(&y).unwrap();
-                let what = format!("{causes} {pi} {name} {precision:?}");
+                let what = format!("{causes} {pi} {name} {precision:?} {beside}");
+                if beside && pi < 0.1 {
+                    let sets = fit.sets.as_ref().unwrap();
+                    let first = |n: usize| sets.state(n, 0).active().collect::<Vec<_>>();
+                    let shared = (0..60).filter(|n| (0..60).filter(|m| first(*n) == first(*m)).count() >= 6).count();
+                    assert!(shared > 0, "{what}: no rows share their first state");
+                }
                 never_falls(&bounds(&fit), precision, &what);
                 // the bound is what the states of the sets give, by the definition
                 let sets = fit.sets.unwrap();

@@ -67,7 +67,7 @@ impl Shards {
         at(batch)..at(batch + 1)
     }
 
-    /// Rows that one thread works on, one after the other; rows have neighbours only among them.
+    /// Rows that one thread works on, one after the other. Of these, rows that share no state have their neighbours only among them.
     pub(crate) fn chunk(&self) -> usize {
         let rows = self.n.div_ceil(self.count);
         rows.div_ceil((CHUNKS / self.count).max(FEWEST_CHUNKS)).max(SMALLEST_CHUNK)

@@ -3,14 +3,16 @@
 //!
 //! $$ q^{(n)}(\vec s) = \frac{p(\vec y^{(n)}, \vec s | \Theta)}{\sum\_{\vec s' \in \mathcal K^{(n)}} p(\vec y^{(n)}, \vec s' | \Theta)} \quad\text{for } \vec s \in \mathcal K^{(n)} $$
 //! (Eqn. 41) and zero elsewhere; the bound is $\sum_n\log\sum_{\vec s \in \mathcal K^{(n)}} p(\vec y^{(n)}, \vec s)$. A state
-//! leaves $\mathcal K^{(n)}$ only for a better one, so with the parameters fixed the bound never falls.
+//! leaves $\mathcal K^{(n)}$ only for a better one, so with the parameters fixed (and without annealing) the bound never falls.
 //!
-//! Rooms, each of which uses those before it alone (`tests/layers.rs`):
+//! Rooms, each of which uses only those before it (`tests/layers.rs`):
 //!
 //! ```text
-//! states, kernel ──▶ data ──▶ score ──▶ stars ──▶ row ──▶ sparse
-//!                    sums     proposals ──▶ task, places ──▲
+//! states ─▶ kernel ─▶ data ─▶ score ─▶ proposals ─▶ task ────▶ stars ─▶ row ─▶ shards ─▶ sparse, removal
+//!           avx2      sums                          places
 //! ```
+//!
+//! A file without a room stands beside `mod.rs`.
 //!
 //! | room | file | subject |
 //! | --- | --- | --- |
@@ -18,26 +20,27 @@
 //! | `kernel/` | `mod`, `share`, `numbers`, `instructions` | the inner loops in safe code, which know ranks and parameters and no families; the same that share out columns; numbers and ranks; the proof that a processor can run others |
 //! | `avx2/` | `mod`, `scan`, `share`, `lanes` | the same loops for processors with AVX2, with the same bits |
 //! | `data/` | `observations` | rows of statistics |
-//! | | `frame`, `scatter` | coordinates in which single precision is enough |
-//! | | `layout` | the tables of a model, ranks and parameters side by side |
-//! | | `constants` | what zeros add to log-joints where they are not part of rows |
+//! | `data/` | `frame`, `scatter` | coordinates in which single precision is enough |
+//! | `data/` | `layout` | the tables of a model, ranks and parameters side by side |
+//! | `data/` | `constants` | what zeros add to log-joints where they are not part of rows |
 //! | | `sums` | sums over rows, from which moments are made |
 //! | `score/` | `ways`, `passes`, `chains`, `scan`, `walk`, `owners`, `centre` | log-joints of states, and the way back: by cause where few are active, by column where many are |
 //! | `proposals/` | `evolution`, `one_flips`, `neighbours`, `marginals` | ways to propose states, one a file; EVO of Sec. 5.2.1 is `evolution` |
-//! | | `context`, `specs` | what a proposal sees, and how it is written down |
+//! | `proposals/` | `context`, `specs` | what a proposal sees, and how it is written down |
 //! | | `truncation` | the settings |
 //! | | `task` | what all rows of an E-step share, and where its results go |
 //! | | `places` | which states stay, and $q$ |
 //! | `stars/` | `mod`, `batch` | rows that share their first state, all at once; the steps of their E-step |
-//! | | `winners`, `pool`, `scan` | products of matrices: parameters of the winners, states that rows share, log-joints |
-//! | | `choice`, `give` | one row: proposals, and which states stay; what rows give to the M-step |
+//! | `stars/` | `winners`, `pool`, `scan` | products of matrices: parameters of the winners, states that rows share, log-joints |
+//! | `stars/` | `choice`, `give` | one row: proposals, and which states stay; what rows give to the M-step |
 //! | `row/` | `rows`, `work`, `select` | all other rows, one after the other: scores, proposals, which states stay, $q$, sums |
 //! | `sparse/` | `mod`, `observations` | rows that are mostly zeros, by their other values |
 //! | | `shards` | the rows of a rank, and the tree of sums |
 //! | | `removal` | which causes can be spared, and posteriors without them |
 //! | | `bench` | the kernel by itself, for benchmarks |
 //!
-//! A new way to propose states is a file in `proposals/`; nothing else has to know of it but `proposals/specs`.
+//! A new way to propose states is a file in `proposals/`, named in `proposals/mod` and `proposals/specs` and exported here;
+//! `all_proposals` of `tests/truncated.rs` tries it.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -88,7 +91,7 @@ use task::{Job, Kept, Task};
 
 /// Rows that weigh more than this are kept in double precision, whatever was asked for.
 const HEAVIEST_SINGLE: f64 = 1e12;
-/// So are rows of which none weighs as much as this: shares of them would be zero in `f32`.
+/// The same if no row weighs as much as this: shares of them would be zero in `f32`.
 const LIGHTEST_SINGLE: f64 = 1e-12;
 /// The largest number of causes, which are numbered with 16 bits.
 pub const LARGEST_H: usize = u16::MAX as usize - 1;

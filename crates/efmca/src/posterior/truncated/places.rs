@@ -30,7 +30,7 @@ impl Entering {
             better.truncate(joints.len());
         }
         better.sort_unstable_by(best_first);
-        // one enters if more states are worse than it than states are better
+        // a candidate enters if more states of the set are worse than it than candidates are better
         let mut entering = 0..better.len();
         while !entering.is_empty() {
             let middle = entering.start + entering.len() / 2;
@@ -113,7 +113,7 @@ fn lowest(values: &[f64]) -> f64 {
     rest.iter().chain(&lowest).copied().fold(f64::INFINITY, |a, b| if b < a { b } else { a })
 }
 
-/// How many of `values` are lower than `limit`, in lanes as well.
+/// How many of `values` are lower than `limit`, also in lanes.
 fn count_below(values: &[f64], limit: f64) -> usize {
     let (groups, rest) = values.as_chunks::<LANES>();
     let mut counts = [0u64; LANES];

@@ -40,7 +40,7 @@ pub(crate) struct Task<'a, F, R> {
     pub(crate) iteration: u64,
 }
 
-/// The output of a chunk of rows: its part of everything that is kept for each row.
+/// The output of some rows: their part of everything that is kept for each row.
 pub(crate) struct Kept<'a> {
     pub(crate) sets: &'a mut [u64],
     /// $\mathcal F$ of each row.

@@ -19,7 +19,7 @@ use crate::posterior::truncated::kernel::{self, Float, LANES, Rank, TwoBest};
 /// Eight `f32` at a time.
 const EIGHT: usize = 8;
 
-/// The proof that this processor can run this module. Only [`Avx2::detect`] makes one, so that who holds it may call every function
+/// The proof that this processor can run this module. Only [`Avx2::detect`] makes one, so that whoever holds it may call every function
 /// here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Avx2(());

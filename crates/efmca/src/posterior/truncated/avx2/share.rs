@@ -96,7 +96,7 @@ fn share_out_lanes<R: Lanes, const CONSTANT: bool, const MISSING: bool>(
     }
 }
 
-/// [`super::crate::posterior::truncated::kernel::share_out`], if the types are those of this module.
+/// [`crate::posterior::truncated::kernel::share_out`], if the types are those of this module.
 #[inline(always)]
 pub(in crate::posterior::truncated) fn share_out<F: Float, R: Rank>(
     _: Avx2,

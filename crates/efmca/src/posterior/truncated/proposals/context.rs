@@ -87,12 +87,11 @@ impl<'a> RowContext<'a> {
 }
 
 /// $\mathbb E_q\lbrack s_h\rbrack $ of the causes that are active in one of `states`, which have `words` words each. `active` is
-/// zero for all causes, before and after.
+/// zero for all causes, before and after. Nothing is added to `found` of causes that are active in none.
 pub(crate) fn marginals((states, words): (&[u64], usize), q: &[f64], active: &mut [f64], found: &mut Vec<(u32, f64)>) {
     for (state, q) in states.chunks_exact(words).zip(q) {
         bits::each(state, |cause| active[cause] += q);
     }
-    found.clear();
     for (cause, active) in active.iter_mut().enumerate() {
         if *active > 0.0 {
             found.push((cause as u32, *active));
@@ -127,7 +126,8 @@ impl Proposed {
     }
 
     /// Proposes all $H$ states that differ from this one by one cause. They are scored together, in one pass over the table, which
-    /// costs less than as many states that are scored one by one.
+    /// costs less than as many states that are scored one by one, if the proposal says that it asks for them
+    /// ([`flips_first`](super::Propose::flips_first), [`flips_others`](super::Propose::flips_others)).
     pub fn flips_of(&mut self, state: State<'_>) {
         self.flips_of_words(state.words());
     }

@@ -34,8 +34,15 @@ pub trait Propose: Debug + Send + Sync {
     }
 
     /// Whether it asks for [`Proposed::flips_of`] the first state of [`RowContext::current_set`]. Most of the other states of
-    /// $\mathcal K^{(n)}$ are among these, so that asking for them costs little.
+    /// $\mathcal K^{(n)}$ are among these, so that asking for them costs little. Where a proposal says so, rows that share their first
+    /// state are worked on together, and all flips of that state are offered to each of them.
     fn flips_first(&self) -> bool {
+        false
+    }
+
+    /// Whether it asks for [`Proposed::flips_of`] other states. Then rows are worked on one by one: each such state takes a pass of its
+    /// own.
+    fn flips_others(&self) -> bool {
         false
     }
 

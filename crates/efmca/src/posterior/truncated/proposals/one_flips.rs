@@ -21,6 +21,10 @@ impl Propose for OneFlips {
         self.parents > 0
     }
 
+    fn flips_others(&self) -> bool {
+        self.parents > 1
+    }
+
     fn propose(&self, row: &RowContext<'_>, random: &mut Random, proposed: &mut Proposed) {
         if self.parents == 0 {
             return;

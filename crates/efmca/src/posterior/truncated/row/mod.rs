@@ -1,4 +1,4 @@
-//! The E-step of one row: its states are scored, others are proposed, the best stay, and $q$ is given to the sums.
+//! The E-step of one row that is in no star: its states are scored, others are proposed, the best stay, and $q$ is given to the sums.
 //!
 //! | file | subject |
 //! | --- | --- |

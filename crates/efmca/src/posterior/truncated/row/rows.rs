@@ -20,7 +20,7 @@ pub(crate) fn rows<F: Float, R: Rank>(
     stars: &Stars,
 ) -> Result<Sums> {
     let mut sums = Sums::zeros(task.layout);
-    let single: Vec<usize> = rows.clone().filter(|n| !stars.have(*n)).collect();
+    let single: Vec<usize> = rows.clone().filter(|n| !stars.contains(*n)).collect();
     if single.is_empty() {
         return Ok(sums);
     }

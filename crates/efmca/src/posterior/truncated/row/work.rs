@@ -245,6 +245,7 @@ impl<F: Float, R: Rank> Work<F, R> {
 
     /// $\mathbb E_q\lbrack s_h\rbrack $ of the causes that are active somewhere in $\mathcal K^{(n)}$.
     pub(crate) fn find_marginals(&mut self, task: &Task<'_, F, R>) {
+        self.marginals.clear();
         if !task.proposals.iter().any(|proposal| proposal.needs_marginals()) || self.posterior(task).is_none() {
             return;
         }

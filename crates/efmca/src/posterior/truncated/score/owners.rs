@@ -32,7 +32,7 @@ pub(crate) struct Owners<R> {
     ranks: Vec<R>,
     /// Whether each cause, or the background, is active.
     active: Vec<bool>,
-    /// The columns that a difference may change, in the order of ranks.
+    /// The columns that a difference may change, stored as ranks are (`kernel::place`).
     hits: Vec<u8>,
 }
 

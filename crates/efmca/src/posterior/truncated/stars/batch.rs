@@ -33,16 +33,17 @@ pub(super) struct Batches<'a, F, R> {
     joints: Vec<f64>,
     wanted: Vec<Wanted>,
     by_state: ByState<Wanted>,
-    /// The states that are proposed to all rows one after the other, where those of each row end, and their log-joints.
+    /// The states that are proposed, row by row, and their log-joints.
     children: Vec<Wanted>,
+    /// Where those of each row end.
     children_end: Vec<usize>,
     child_joints: Vec<f64>,
     choice: Choice,
     giver: Giver<F, R>,
 }
 
-/// The statistics of the rows of a batch: $\vec T$, which is zero where a value is missing, and then, if any is missing anywhere, -1
-/// where there is one: what $A$ is multiplied with.
+/// The statistics of the rows of a batch: $\vec T$, which is zero where a value is missing, and then, if any value of the
+/// data is missing, -1 where one is present: what $A$ is multiplied with.
 struct Statistics<F> {
     row: Row<F>,
     t: Array2<F>,
@@ -133,7 +134,7 @@ impl<'a, F: Float, R: Rank> Batches<'a, F, R> {
         Ok(())
     }
 
-    /// Numbers the states of all sets, and notes those that are no flips. `new` has the same sets.
+    /// Numbers the states of all sets, and notes those that are not flips. `new` has the same sets.
     fn number(&mut self, state: &[u64], rows: &[u32], new: &mut [u64]) {
         let Task { s, words, .. } = *self.task;
         let h = self.task.layout.h;
@@ -155,7 +156,7 @@ impl<'a, F: Float, R: Rank> Batches<'a, F, R> {
         }
     }
 
-    /// Lets better flips in, and notes what else is proposed to each row.
+    /// Notes what is proposed to each row beside flips, and lets better flips in.
     fn propose(&mut self, state: &[u64], rows: &[u32], new: &mut [u64]) {
         let Task { s, words, .. } = *self.task;
         let states = self.task.layout.h + 1;

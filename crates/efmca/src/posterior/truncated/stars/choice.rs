@@ -16,7 +16,7 @@ type Set<'a> = (&'a mut [u32], &'a mut [f64]);
 pub(super) struct Choice {
     /// The log-priors of all flips of the star's state, and of that state.
     priors: Vec<f64>,
-    /// Their log-joints in the present row; of those that are in its set nothing.
+    /// Their log-joints in the present row; $-\infty$ for those that are in its set.
     flips: Vec<f64>,
     entering: Entering,
     q: Vec<f64>,
@@ -58,7 +58,7 @@ impl Choice {
         self.priors[log_odds.len()] = prior;
     }
 
-    /// Takes the sums of all flips of the star's state in a row, of which the set has some.
+    /// Takes the sums of all flips of the star's state in a row, some of which are in the set.
     pub(super) fn begin<F: Float>(&mut self, sums: &[F], (numbers, joints): Set<'_>) {
         add_priors(sums, &self.priors, &mut self.flips);
         for (number, joint) in numbers.iter().zip(joints) {
@@ -80,6 +80,7 @@ impl Choice {
     ) {
         let Task { s, words, .. } = *task;
         let (h, set) = (task.layout.h, &sets[row * s * words..][..s * words]);
+        self.marginals.clear();
         if self.needs_marginals && places::posterior(task.beta, joints, &mut self.q).is_some() {
             marginals((set, words), &self.q, &mut self.active, &mut self.marginals);
         }
@@ -114,7 +115,8 @@ impl Choice {
         self.proposed.states.chunks_exact(words).filter(|other| is_other(other)).for_each(see);
     }
 
-    /// Lets those flips in that belong to the best, all at once; `put` is told places and causes. The result is how many they are.
+    /// Lets those flips in that belong to the best, all at once; `put` gets the place and
+    /// the cause of each. The result is how many entered.
     pub(super) fn let_flips_in(&mut self, (numbers, joints): Set<'_>, mut put: impl FnMut(usize, usize)) -> usize {
         let worst = joints[places::worst(joints)];
         self.entering.better.clear();
@@ -135,8 +137,8 @@ impl Choice {
         entered
     }
 
-    /// Lets those of `children` in that are better than the worst state, which leaves; `put` is told the place and gives the number of
-    /// the state in sets.
+    /// Lets in those `children` that are better than the worst state, which leaves; `put` gets the place and the state, and returns
+    /// the number that the state has in sets.
     pub(super) fn let_children_in(
         &mut self,
         (numbers, joints): Set<'_>,

@@ -11,7 +11,7 @@ use crate::posterior::truncated::states::bits;
 use crate::posterior::truncated::sums::Sums;
 use crate::posterior::truncated::task::Task;
 
-/// Those flips of a star's state that have a weight, and that state, each with a row of a matrix: about half of all.
+/// Those flips of a star's state that have a weight (about half of all), and that state, each with a row of a matrix.
 struct Used<F> {
     /// Where the flip with a number is, or [`NONE`].
     place: Vec<u32>,
@@ -54,7 +54,7 @@ impl<F: Float> Used<F> {
         self.weights[place as usize] += q.f64();
     }
 
-    /// Adds the statistics `t` of the data points to those of the states; then other data points may give.
+    /// Adds the statistics `t` of the data points to those of the states; after this the next batch can give.
     fn add(&mut self, t: &ArrayView2<'_, F>) {
         let used = self.numbers.len();
         if let Ok(q) = ArrayView2::from_shape((self.place.len(), TOGETHER), &self.q) {
@@ -144,7 +144,7 @@ impl<F: Float, R: Rank> Giver<F, R> {
         (self.by_state, self.statistics) = (by_state, statistics);
     }
 
-    /// All rows of a star with this state have given.
+    /// All rows of a star with this state have given that are in this part.
     pub(super) fn finish_star(&mut self, task: &Task<'_, F, R>, state: &[u64]) {
         let mut used = std::mem::replace(&mut self.used, Used::new(0, 0));
         let mut flipped = std::mem::take(&mut self.flipped);

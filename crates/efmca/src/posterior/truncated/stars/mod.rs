@@ -7,16 +7,16 @@
 //! statistics that the rows give to the causes in the M-step. The other states of these rows are shared by several of
 //! them, too. Where few causes are active most rows have their first state in common with many others.
 //!
-//! Some rows of a star are a *batch*, whose E-step is done from the first to the last step while their statistics are near: what
-//! they share is scored, states are proposed and scored, each row chooses, and gives to the M-step. There a state is a number: a
+//! Some rows of a star are a *batch*, whose E-step is done in one go, while their statistics are in the cache: what they share is
+//! scored, states are proposed and scored, each row chooses, and gives to the M-step. There a state is a number: a
 //! flip of the first state has that of its cause, and all others are numbered as they occur ([`pool`]).
 //!
 //! | file | subject |
 //! | --- | --- |
 //! | `batch` | the rows of a batch, and the steps of their E-step |
 //! | `winners` | the parameters of the winners in each column |
-//! | `pool` | the numbers of states that are no flips |
-//! | `scan` | log-joints of numbered states, for all rows of a batch |
+//! | `pool` | the numbers of states that are not flips, and the order in which rows that have them are gone through |
+//! | `scan` | sums of log-terms of all flips, and log-joints of numbered states, for all rows of a batch |
 //! | `choice` | one row: what is proposed to it, and which states stay |
 //! | `give` | what rows give to the M-step |
 
@@ -41,10 +41,15 @@ use batch::Batches;
 
 /// Rows that are needed for a star to be worth the work.
 const SMALLEST: usize = 6;
-/// Rows of a batch at the most: the more, the more of them share a state; their statistics (0.6 MB for 400 columns) are still near.
+/// The most rows of a batch: the more there are, the more of them share a state; their statistics (0.6 MB for 400 columns) still stay
+/// in the cache.
 const TOGETHER: usize = 384;
-/// Parts into which the batches of a block of rows are divided, which are summed apart.
+/// The most states of a row: numbers and log-joints of a batch take twelve bytes for each.
+const MOST_STATES: usize = 8192;
+/// Parts into which the batches of a block of rows are divided, which are summed separately.
 const PARTS: usize = 8;
+/// Rows whose sets a thread copies back at a time.
+const COPIED: usize = 256;
 /// Marks a row that is in no star.
 const NONE: u32 = u32::MAX;
 
@@ -64,7 +69,7 @@ pub(super) struct Stars {
 /// Some rows of a star: which star, and where in [`Stars::order`] they are.
 type Lot = (usize, Range<usize>);
 
-/// Sets and bounds of rows in stars, in the order of stars.
+/// Sets, bounds and $q$ of rows in stars, in the order of stars.
 #[derive(Debug, Default)]
 pub(super) struct Chosen {
     sets: Vec<u64>,
@@ -72,10 +77,11 @@ pub(super) struct Chosen {
     q: Vec<f64>,
 }
 
-/// Whether the E-step of rows that share their first state is done in stars: all flips of that state are asked for, proposals are
-/// made once, and rows may depend on each other.
+/// Whether the E-step of rows that share their first state is done in stars: all flips of that state are asked for and of no other
+/// one, there is one generation of proposals, and rows may depend on each other.
 pub(super) fn suit<F: Float, R: Rank>(task: &Task<'_, F, R>) -> bool {
-    task.flips_first && task.generations == 1 && !task.by_content
+    let others = task.proposals.iter().any(|proposal| proposal.flips_others());
+    task.flips_first && !others && task.generations == 1 && !task.by_content && task.s <= MOST_STATES
 }
 
 impl Stars {
@@ -107,7 +113,7 @@ impl Stars {
     }
 
     /// Whether row `n` is in a star.
-    pub(super) fn have(&self, n: usize) -> bool {
+    pub(super) fn contains(&self, n: usize) -> bool {
         self.place.get(n - self.start).is_some_and(|place| *place != NONE)
     }
 
@@ -142,7 +148,7 @@ impl Stars {
         let new = Kept { sets: &mut chosen.sets, bounds: &mut chosen.bounds, q: &mut chosen.q };
         let sums = self.in_order(task, kept.sets, &parts, new)?;
         let place = |row: usize| Some(self.place[row] as usize).filter(|place| *place != NONE as usize);
-        kept.sets.par_chunks_mut(size).with_min_len(PARTS * 32).enumerate().for_each(|(row, set)| {
+        kept.sets.par_chunks_mut(size).with_min_len(COPIED).enumerate().for_each(|(row, set)| {
             if let Some(place) = place(row) {
                 set.copy_from_slice(&chosen.sets[place * size..][..size]);
             }

@@ -1,4 +1,4 @@
-//! The numbers of states that are no flips of a star's state.
+//! The numbers of states that are not flips of a star's state, and things that belong to them.
 
 use crate::posterior::truncated::states::bits;
 
@@ -8,13 +8,13 @@ pub(super) struct Pool {
     words: usize,
     states: Vec<u64>,
     hashes: Vec<u64>,
-    /// The number of the state whose hash begins a search here, or of one that did not find its place free; a power of two of them.
+    /// Numbers of states: a hash table with open addressing and linear probing, whose length is a power of two.
     table: Vec<u32>,
 }
 
 /// An empty place of the table.
 const FREE: u32 = u32::MAX;
-/// Places of a table at first.
+/// The first length of a table.
 const FEWEST: usize = 1024;
 
 impl Pool {
@@ -86,7 +86,7 @@ impl Pool {
 /// Things that belong to numbered states, gone through state by state.
 #[derive(Debug)]
 pub(super) struct ByState<T> {
-    /// Where those of each state begin, while they are put in order where the next of them goes.
+    /// Where those of each state begin; while they are put in order, where the next of them goes.
     starts: Vec<u32>,
     sorted: Vec<T>,
 }

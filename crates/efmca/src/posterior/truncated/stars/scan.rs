@@ -1,4 +1,4 @@
-//! Log-joints of numbered states, for all rows of a batch.
+//! Sums of log-terms of all flips, and log-joints of numbered states, for all rows of a batch.
 
 use ndarray::linalg::general_mat_mul;
 use ndarray::{ArrayView2, ArrayViewMut2};
@@ -9,7 +9,7 @@ use crate::posterior::truncated::kernel::{self, Float, Rank};
 use crate::posterior::truncated::score::ways::log_prior;
 use crate::posterior::truncated::task::Task;
 
-/// A numbered state that a row of the batch has, and the place that its log-joint goes to.
+/// A numbered state that a row of the batch has or that is proposed to it, and the place that its log-joint goes to.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wanted {
     pub(super) state: u32,
