@@ -2,15 +2,19 @@
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::time::Instant;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
 
 use cpu_time::ProcessTime;
 use efmca::Fit;
+use efmca::em::{Progress, keeping};
 use efmca::family::{SharedFamily, family};
 use efmca::model::Data;
 use efmca::tasks::learn::{Drawing, FeatureLearner, Preparation, PreparationError, Transform};
+use efmca_io::{KeptFolder, KeptNews};
 use ndarray::Array3;
 
+use super::course::Course;
 use super::{Settings, Times};
 use crate::cleaning::read_grey;
 use crate::output::{Done, say};
@@ -18,6 +22,9 @@ use crate::speed::peak_memory;
 
 /// The paper's range of first priors.
 const PAPER_PRIORS: (f64, f64) = (0.1, 0.5);
+
+/// How often a training is kept: one of the paper's size is a quarter of a gigabyte.
+const KEPT_EVERY: Duration = Duration::from_secs(300);
 
 /// A trained model and the patches that it was trained on.
 pub(super) struct Learned {
@@ -57,18 +64,12 @@ pub(super) fn learned(settings: &Settings) -> Done<Learned> {
     if settings.paper_priors {
         learner = learner.pi_init(PAPER_PRIORS.0, PAPER_PRIORS.1);
     }
-    let (mut cpu, mut wall) = (Vec::new(), Vec::new());
+    let course = Rc::new(Course::new(settings.keep.as_deref())?);
     let mut last = (ProcessTime::now(), Instant::now());
-    let mut first = 0.0;
-    let fit = learner.run_observed(&*rows, &mut |progress| {
+    let observer = &mut |progress: &Progress<'_>| {
         let now = (last.0.elapsed().as_secs_f64(), last.1.elapsed().as_secs_f64());
         last = (ProcessTime::now(), Instant::now());
-        if progress.done == 1 {
-            first = now.0;
-        } else {
-            cpu.push(now.0);
-            wall.push(now.1);
-        }
+        course.note(progress.done, now);
         let bound = progress.training.map_or(f64::NAN, |training| training.bound) / rows.n() as f64;
         say(&format!("{} of {}: bound {bound:.3} a patch, {:.1} CPU s", progress.done, size.iterations, now.0));
         if settings.steps.is_some_and(|steps| progress.done > steps) {
@@ -76,14 +77,28 @@ pub(super) fn learned(settings: &Settings) -> Done<Learned> {
         } else {
             ControlFlow::Continue(())
         }
-    })?;
+    };
+    let fit = match &settings.keep {
+        None => learner.run_observed(&*rows, observer)?,
+        Some(folder) => {
+            let of_training = course.clone();
+            let tell = move |news: KeptNews<'_>| match news {
+                KeptNews::Found(iterations) => of_training.goes_on_after(iterations),
+                KeptNews::Problem(error) => say(&format!("not kept: {error}")),
+                _ => {}
+            };
+            let place = Rc::new(KeptFolder::new(folder, KEPT_EVERY, tell));
+            keeping(place, || learner.run_observed(&*rows, observer))?
+        }
+    };
+    let (first, cpu, wall) = course.times();
+    let all = patches + first + cpu.iter().sum::<f64>();
     let middle = |mut times: Vec<f64>| {
         times.sort_by(f64::total_cmp);
         times.get(times.len() / 2).copied().unwrap_or(f64::NAN)
     };
     let (step_cpu, step_wall) = (middle(cpu), middle(wall));
-    let times =
-        Times { patches, first, step_cpu, step_wall, cpu: start.elapsed().as_secs_f64(), megabytes: peak_memory() };
+    let times = Times { patches, first, step_cpu, step_wall, cpu: all, megabytes: peak_memory() };
     Ok(Learned { fit, rows, images: count, times })
 }
 

@@ -8,6 +8,7 @@
 //! The column is x and the row is y, both in pixels from the middle of the first pixel, so angles run from the x axis
 //! towards the rows below.
 
+mod course;
 mod field;
 mod gabor;
 mod globular;
@@ -15,6 +16,7 @@ mod learning;
 mod least_squares;
 #[cfg(test)]
 mod planted;
+mod priors;
 mod report;
 mod shape;
 mod summary;
@@ -74,6 +76,9 @@ pub(crate) struct Settings {
     /// Ends after this many EM steps, for their time alone: no shapes and no pictures.
     #[arg(long)]
     steps: Option<usize>,
+    /// Keeps the training in this folder: the same command goes on from there, and gives the same bits.
+    #[arg(long)]
+    keep: Option<PathBuf>,
 }
 
 impl Settings {
@@ -132,24 +137,28 @@ struct Found {
     /// constant?
     spread_within: f64,
     spread_between: f64,
+    /// All fields, and those of causes that are used.
     summary: Option<Summary>,
+    of_used: Option<Summary>,
 }
 
 pub(crate) fn run(settings: &Settings, out: &Path) -> Done<()> {
     let learned = learning::learned(settings)?;
     let fit = &learned.fit;
     let size = settings.size();
+    let used: Vec<bool> = fit.model.pi().iter().map(|pi| *pi * fit.weight >= 1.0).collect();
     let (within, between) = spreads(&fit.model.spreads().unwrap_or_default());
     let mut found = Found {
         size,
         images: learned.images,
-        used: fit.model.pi().iter().filter(|pi| **pi * fit.weight >= 1.0).count(),
+        used: used.iter().filter(|used| **used).count(),
         times: learned.times.clone(),
         bound: fit.bound / fit.weight,
         active: learned.active(),
         spread_within: within,
         spread_between: between,
         summary: None,
+        of_used: None,
     };
     let name = settings.name();
     if settings.steps.is_none() {
@@ -163,6 +172,14 @@ pub(crate) fn run(settings: &Settings, out: &Path) -> Done<()> {
         let gabors = shapes.iter().filter(|shape| shape.kind == Kind::Gabor).count();
         say(&format!("{gabors} of {} fields are Gabor functions", shapes.len()));
         found.summary = Some(Summary::of(&shapes));
+        let of_used: Vec<Shape> =
+            shapes.iter().zip(&used).filter(|(_, used)| **used).map(|(shape, _)| *shape).collect();
+        found.of_used = Some(Summary::of(&of_used));
+        write(
+            out,
+            &format!("{name}-priors.png"),
+            &priors::drawing(fit.model.pi().as_slice().unwrap_or(&[]))?.to_png(1)?,
+        )?;
         for (file, _, drawing) in gallery.drawings(&mut say)? {
             write(out, &format!("{name}-{file}.png"), &drawing.to_png(1)?)?;
         }

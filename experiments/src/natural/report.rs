@@ -70,6 +70,19 @@ fn shapes(page: &mut String, name: &str, summary: &Summary, found: &Found) {
             100.0 * shares.extended
         );
     }
+    if let Some(used) = &found.of_used
+        && let Some(shares) = used.shares.iter().find(|shares| shares.threshold == THRESHOLD)
+    {
+        let _ = write!(
+            page,
+            "\nOf the {} causes that are used, {:.1} % are Gabor-like and {:.1} % globular with R² above {THRESHOLD}, together **{:.1} \
+             %**.\n",
+            found.used,
+            100.0 * shares.gabor,
+            100.0 * shares.globular,
+            100.0 * (shares.gabor + shares.globular)
+        );
+    }
     let _ = write!(
         page,
         "\nMedians of the Gabor-like ones: {:.3} cycles a pixel, {:.2} octaves, {:.2} times as long as wide. Median R² of all \
