@@ -2,6 +2,7 @@
 //!
 //! Each unit of work runs in a process of its own, so that its peak memory is its own.
 
+mod growth;
 mod report;
 mod units;
 
@@ -30,6 +31,9 @@ pub(crate) struct Settings {
     /// CPU seconds that each way to propose states is given.
     #[arg(long, default_value_t = 20.0)]
     budget: f64,
+    /// How the cost grows with rows, columns, causes, states and active causes, beside what two products of matrices would take.
+    #[arg(long)]
+    growth: bool,
     /// Measures one unit only, and prints it as JSON.
     #[arg(long, hide = true)]
     unit: Option<String>,
@@ -53,6 +57,9 @@ pub(crate) struct Measured {
     active: f64,
     /// Peak memory of the process in megabytes.
     megabytes: f64,
+    /// CPU seconds that the products of matrices of an EM step would take, where they were measured.
+    #[serde(default)]
+    limit: Option<f64>,
     /// After each EM step: CPU seconds since the first, and the bound of a row.
     course: Vec<(f64, f64)>,
 }
@@ -64,10 +71,22 @@ pub(crate) fn run(settings: &Settings, out: &Path) -> Done<()> {
         writeln!(std::io::stdout().lock(), "{}", serde_json::to_string(&measured)?)?;
         return Ok(());
     }
+    if settings.growth {
+        let all = measured(growth::names(), settings)?;
+        write(out, "speed-growth.json", serde_json::to_string_pretty(&all)?.as_bytes())?;
+        return write(out, "speed-growth.md", growth::markdown(&all).as_bytes());
+    }
+    let all = measured(units::names().into_iter().map(str::to_owned), settings)?;
+    write(out, "speed.json", serde_json::to_string_pretty(&all)?.as_bytes())?;
+    write(out, "speed.md", report::markdown(&all, settings.budget).as_bytes())
+}
+
+/// Measures units, each in a process of its own.
+fn measured(names: impl IntoIterator<Item = String>, settings: &Settings) -> Done<Vec<Measured>> {
     let mut all = Vec::new();
-    for unit in units::names() {
+    for unit in names {
         say(&format!("measuring {unit}"));
-        let measured = apart(unit, settings)?;
+        let measured = apart(&unit, settings)?;
         say(&format!(
             "  {:.2} CPU s, {:.2} s, {:.1} us a row, {:.0} evaluations a row, {:.0} MB",
             measured.cpu,
@@ -78,8 +97,7 @@ pub(crate) fn run(settings: &Settings, out: &Path) -> Done<()> {
         ));
         all.push(measured);
     }
-    write(out, "speed.json", serde_json::to_string_pretty(&all)?.as_bytes())?;
-    write(out, "speed.md", report::markdown(&all, settings.budget).as_bytes())
+    Ok(all)
 }
 
 /// Measures a unit in a process of its own.

@@ -15,7 +15,7 @@ use ndarray::{Array2, concatenate};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::{Measured, Settings};
+use super::{Measured, Settings, growth};
 use crate::cleaning::read_grey;
 use crate::output::Done;
 
@@ -74,6 +74,9 @@ pub(super) fn measure(unit: &str, settings: &Settings) -> Done<Measured> {
         let em = poisson(Truncation::new(S).proposals(proposals).generations(generations))?;
         return observe(name, what, &em.iterations(10_000), &patches(settings, 1)?, 1, settings.budget);
     }
+    if let Some(setting) = growth::Setting::named(unit) {
+        return setting.measure(settings);
+    }
     let steps = settings.steps + 2;
     let run = |name: &str, what: &str, em: Em, data: &dyn Data| {
         observe(name, what, &em.iterations(steps), data, settings.steps, f64::INFINITY)
@@ -105,7 +108,7 @@ pub(super) fn measure(unit: &str, settings: &Settings) -> Done<Measured> {
 }
 
 /// Trains, and notes what each EM step took; the first step, which also prepares the data, does not count.
-fn observe(name: &str, what: &str, em: &Em, data: &dyn Data, steps: usize, budget: f64) -> Done<Measured> {
+pub(super) fn observe(name: &str, what: &str, em: &Em, data: &dyn Data, steps: usize, budget: f64) -> Done<Measured> {
     let n = data.n() as f64;
     let (mut cpu, mut wall, mut course) = (Vec::new(), Vec::new(), Vec::new());
     let mut last = (ProcessTime::now(), Instant::now());
@@ -142,12 +145,13 @@ fn observe(name: &str, what: &str, em: &Em, data: &dyn Data, steps: usize, budge
         n: data.n(),
         d: data.d(),
         h: fit.model.h(),
-        s: S,
+        s: fit.sets.as_ref().map_or(0, |sets| sets.s()),
         cpu: middle(cpu),
         wall: middle(wall),
         evaluations_per_row: evaluations as f64 / counted / n,
         active,
         megabytes: peak_memory(),
+        limit: None,
         course,
     })
 }
@@ -162,6 +166,11 @@ pub(crate) fn peak_memory() -> f64 {
 
 /// All 20 x 20 patches of a photon-limited picture; with `times` 2 about twice as many.
 fn patches(settings: &Settings, times: usize) -> Done<Patches> {
+    Ok(Patches::new(noisy(settings, times)?, (20, 20))?)
+}
+
+/// A photon-limited picture; with `times` 2 below itself once more.
+pub(super) fn noisy(settings: &Settings, times: usize) -> Done<Array2<f64>> {
     let clean = match &settings.images {
         Some(folder) => read_grey(&folder.join("house.png"))?.slice(ndarray::s![0, .., .., 0]).to_owned(),
         None => drawn(),
@@ -174,8 +183,7 @@ fn patches(settings: &Settings, times: usize) -> Done<Patches> {
     let brightest = clean.iter().copied().fold(0.0, f64::max);
     let poisson = family("poisson")?;
     let mut rng = ChaCha8Rng::seed_from_u64(1);
-    let noisy = clean.mapv(|value| poisson.sample(&[(value / brightest * PEAK).max(1e-9).ln()], &mut rng));
-    Ok(Patches::new(noisy, (20, 20))?)
+    Ok(clean.mapv(|value| poisson.sample(&[(value / brightest * PEAK).max(1e-9).ln()], &mut rng)))
 }
 
 /// A picture of 256 x 256 with edges, stripes and smooth parts.
@@ -196,7 +204,7 @@ fn drawn() -> Array2<f64> {
 }
 
 /// Rows of 20 x 20 that look like patches of textures: oriented waves and noise.
-fn textures(rows: usize) -> Array2<f32> {
+pub(super) fn textures(rows: usize) -> Array2<f32> {
     let mut rng = ChaCha8Rng::seed_from_u64(2);
     let mut y = Array2::zeros((rows, 400));
     for mut row in y.outer_iter_mut() {
