@@ -135,16 +135,16 @@ impl Ranking {
         let next = self.ranked[1..].iter().find(|one| !one.tied);
         let lead = next.map(|next| {
             let (behind, error) = (next.behind.mean - best.behind.mean, next.behind.error);
-            format!(
-                "the next, {}, gives a held-out value {:.3} times less probability on average ({:.1} standard errors)",
-                next.family.spec(),
+            let less = format!(
+                "a held-out value {:.3} times less probability on average ({:.1} standard errors)",
                 behind.exp(),
                 behind / error.max(1e-12)
-            )
+            );
+            (next.family.spec(), less)
         });
         let mut text = format!("The noise looks like {name}");
         match (ties.is_empty(), &lead) {
-            (true, Some(lead)) => text += &format!("; {lead}."),
+            (true, Some((next, less))) => text += &format!("; the next, {next}, gives {less}."),
             (true, None) => text += ", the only family that these values allow.",
             (false, _) => {
                 let why = if self.by_bic {
@@ -158,9 +158,8 @@ impl Ranking {
                     ". The data cannot tell it from {}: the difference is within what chance and the starts make, and {name} {why}.",
                     ties.join(", ")
                 );
-                if let Some(lead) = lead {
-                    let lead = lead.replacen("the next", "Of the others", 1);
-                    text += &format!(" {lead}.");
+                if let Some((next, less)) = lead {
+                    text += &format!(" The best of the others is {next}, which gives {less}.");
                 }
             }
         }
