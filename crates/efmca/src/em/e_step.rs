@@ -40,8 +40,8 @@ pub(super) trait EStep: Posteriors + Send {
     /// E-steps that were done with these sets, which random numbers depend on.
     fn e_steps(&self) -> u64;
 
-    /// The sets when the run is over.
-    fn into_sets(self: Box<Self>) -> Option<Sets>;
+    /// The sets when the run is over, and $q$ of their states if the last E-step kept it.
+    fn into_sets(self: Box<Self>) -> Option<(Sets, Option<Vec<f64>>)>;
 }
 
 /// The posteriors of the last E-step, which stay as they are while the parameters move.
@@ -145,7 +145,7 @@ impl EStep for ExactStep<'_> {
         0
     }
 
-    fn into_sets(self: Box<Self>) -> Option<Sets> {
+    fn into_sets(self: Box<Self>) -> Option<(Sets, Option<Vec<f64>>)> {
         None
     }
 }
@@ -246,8 +246,9 @@ impl EStep for TruncatedStep<'_> {
         self.truncated.e_steps()
     }
 
-    fn into_sets(self: Box<Self>) -> Option<Sets> {
-        Some(self.truncated.into_sets())
+    fn into_sets(self: Box<Self>) -> Option<(Sets, Option<Vec<f64>>)> {
+        let (sets, q) = self.truncated.into_sets_and_q();
+        Some((sets, Some(q).filter(|q| !q.is_empty())))
     }
 }
 

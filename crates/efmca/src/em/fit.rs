@@ -56,6 +56,8 @@ pub struct Fit {
     pub weight: f64,
     /// The sets $\mathcal K^{(n)}$ of the training data, if posteriors were truncated.
     pub sets: Option<Sets>,
+    /// $q$ of each of their states, if it was asked for.
+    pub(crate) q: Option<Vec<f64>>,
 }
 
 impl Fit {

@@ -186,9 +186,9 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// The bound of the model as it is (Eqn. 26).
-    pub(super) fn bound(&mut self) -> Result<f64> {
-        let stepped = self.posteriors.e_step(&self.model, 1.0, false);
+    /// The bound of the model as it is (Eqn. 26), and its posteriors, if `keep` and they are truncated.
+    pub(super) fn bound(&mut self, keep: bool) -> Result<f64> {
+        let stepped = self.posteriors.e_step(&self.model, 1.0, keep);
         self.training.check_unchanged()?;
         let bound = stepped?.0.bound;
         check_bound(bound)?;

@@ -70,6 +70,8 @@ pub struct Em {
     #[serde(rename = "smallest pi")]
     pub(super) smallest_pi: f64,
     pub(super) revive: bool,
+    /// Whether a fit has $q$ of the states in its sets: the last E-step, which the bound needs, is then enough to clean an image.
+    pub(super) keep_posteriors: bool,
     pub(super) holds: Vec<Hold>,
     #[serde(rename = "posterior")]
     pub(super) truncation: Option<Truncation>,
@@ -123,6 +125,7 @@ impl Em {
             density_pseudo_count: None,
             smallest_pi: 1e-5,
             revive: true,
+            keep_posteriors: false,
             holds: Vec::new(),
             truncation: None,
             batches: 1,
@@ -326,6 +329,13 @@ impl Em {
     #[must_use]
     pub fn revive(mut self, revive: bool) -> Em {
         self.revive = revive;
+        self
+    }
+
+    /// Keeps $q$ of the last E-step in [`Fit`](super::Fit).
+    #[must_use]
+    pub(crate) fn keep_posteriors(mut self) -> Em {
+        self.keep_posteriors = true;
         self
     }
 

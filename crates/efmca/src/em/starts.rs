@@ -57,7 +57,7 @@ fn advance(short: &mut Result<Short<'_>>, iterations: usize) {
 /// The log-likelihood of the model as it is.
 fn measure(short: &mut Result<Short<'_>>) {
     if let Ok(Short { run: Some(run), bound, .. }) = short {
-        match run.bound() {
+        match run.bound(false) {
             Ok(value) => *bound = value,
             Err(error) => *short = Err(error),
         }
@@ -154,14 +154,18 @@ impl Em {
             }
         };
         run.remove(run.spare())?;
-        let bound = run.bound()?;
+        let bound = run.bound(self.keep_posteriors)?;
         let Run { mut model, history, posteriors, .. } = run;
-        let mut sets = posteriors.into_sets();
-        if let Some(own) = sets.as_mut().filter(|_| !training.ranks().is_alone()) {
-            *own = own.of_all(training.ranks())?;
+        let (mut sets, mut q) = posteriors.into_sets().unzip();
+        let ranks = training.ranks();
+        if let Some(own) = sets.as_mut().filter(|_| !ranks.is_alone()) {
+            *own = own.of_all(ranks)?;
+        }
+        if let Some(Some(own)) = q.as_mut().filter(|_| !ranks.is_alone()) {
+            *own = ranks.broadcast(0, ranks.gather(std::mem::take(own))?.map(|all| all.concat()))?;
         }
         model.states = sets.as_ref().map(Sets::s);
-        Ok(Fit { model, bound, history, stop, weight: training.total_weight(), sets })
+        Ok(Fit { model, bound, history, stop, weight: training.total_weight(), sets, q: q.flatten() })
     }
 
     /// Gives each start a short run, and begins the best again; the first of equals. Where the observer ends that, the best run as far
@@ -354,7 +358,7 @@ impl Em {
                 Training::Truncated { observed, substitutes, .. },
             ) => {
                 let mut truncated = Truncated::new(other, truncation, trained.h(), self.seed);
-                let trained_sets = posteriors.into_sets().filter(|_| e_steps > 0);
+                let trained_sets = posteriors.into_sets().map(|(sets, _)| sets).filter(|_| e_steps > 0);
                 // sets that were not trained need a few steps to be good
                 let steps = if trained_sets.is_some() { 1 } else { FIRST_STEPS };
                 if let Some(sets) = trained_sets {

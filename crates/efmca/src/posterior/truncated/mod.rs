@@ -254,6 +254,11 @@ impl<'a> Truncated<'a> {
         self.sets
     }
 
+    /// The sets, and $q$ of each state of each row if the last E-step kept it.
+    pub(crate) fn into_sets_and_q(self) -> (Sets, Vec<f64>) {
+        (self.sets, self.q)
+    }
+
     /// $q$ of each state of each row, if the last E-step kept it.
     pub(crate) fn q(&self) -> &[f64] {
         &self.q

@@ -10,7 +10,7 @@ use super::strips::{Strip, strips};
 use crate::em::{Observer, unobserved};
 use crate::error::{Error, Result};
 use crate::model::{Data, Geometry, Model, Patches};
-use crate::posterior::{Observed, Sets, Truncated};
+use crate::posterior::{Observed, Truncated};
 
 /// Of pages with more patches than this, every second one in each direction is cleaned: House and Camera at peak 2 lose
 /// 0.04 to 0.1 dB by it.
@@ -74,9 +74,9 @@ impl PatchDenoiser {
         states: Option<PatchStates>,
     ) -> Result<Estimate> {
         match states.filter(|states| states.belong_to(noisy)) {
-            Some(PatchStates { patches, sets }) => {
+            Some(PatchStates { patches, sets, q }) => {
                 let mut canvas = Canvas::new(geometry_of(&patches)?);
-                self.add_to(&mut canvas, &patches, (0, 0), model, Some(sets))?;
+                self.merge(&mut canvas, &patches, (0, 0), &Posteriors::new(model, &sets, &q))?;
                 Ok(canvas.estimate())
             }
             None => self.estimate_in_strips(noisy, model),
@@ -109,33 +109,33 @@ impl PatchDenoiser {
             let first = (pages.start, rows.start);
             let pixels = noisy.slice(s![pages, rows, .., ..]);
             let patches = Patches::of_volume(pixels, self.patch, self.depth)?.stride(geometry.strides().0);
-            self.add_to(&mut canvas, &patches, first, model, None)?;
+            self.add_to(&mut canvas, &patches, first, model)?;
         }
         Ok(canvas.estimate())
     }
 
-    /// Adds the posterior means of patches to an image, in which the first one has its first pixel at this page and row.
-    fn add_to(
+    /// Finds states of patches, and adds their posterior means to an image, in which the first patch has its first pixel at this page
+    /// and row.
+    fn add_to(&self, canvas: &mut Canvas, patches: &Patches, first: (usize, usize), model: &Model) -> Result<()> {
+        let truncation = self.truncation();
+        let observed = Observed::new(model.columns(), patches, truncation.precision)?;
+        let mut truncated = Truncated::new(&observed, &truncation, model.h(), self.seed);
+        for step in 1..=self.e_steps {
+            truncated.e_step(model, 1.0, step == self.e_steps)?;
+        }
+        self.merge(canvas, patches, first, &Posteriors::new(model, truncated.sets(), truncated.q()))
+    }
+
+    /// Adds the posterior means of patches to an image.
+    fn merge(
         &self,
         canvas: &mut Canvas,
         patches: &Patches,
         first: (usize, usize),
-        model: &Model,
-        sets: Option<Sets>,
+        posteriors: &Posteriors<'_>,
     ) -> Result<()> {
         let geometry = geometry_of(patches)?;
-        let truncation = self.truncation();
-        let observed = Observed::new(model.columns(), patches, truncation.precision)?;
-        let e_steps = if sets.is_some() { 1 } else { self.e_steps };
-        let mut truncated = Truncated::new(&observed, &truncation, model.h(), self.seed);
-        if let Some(sets) = sets {
-            truncated = truncated.with_sets(sets);
-        }
-        for step in 1..=e_steps {
-            truncated.e_step(model, 1.0, step == e_steps)?;
-        }
-        let posteriors = Posteriors::new(model, truncated.sets(), truncated.q());
-        canvas.add(&geometry, first, &self.weights(geometry.pages_and_channels().1), &posteriors);
+        canvas.add(&geometry, first, &self.weights(geometry.pages_and_channels().1), posteriors);
         Ok(())
     }
 

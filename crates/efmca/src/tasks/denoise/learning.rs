@@ -11,10 +11,12 @@ use crate::family::SharedFamily;
 use crate::model::{Background, Data, Patches};
 use crate::posterior::Sets;
 
-/// The states that learning left, together with the patches that they belong to: they say nothing about any other patches.
+/// The states that learning left and their posteriors, together with the patches that they belong to: they say nothing about any other
+/// patches.
 pub(super) struct PatchStates {
     pub(super) patches: Patches,
     pub(super) sets: Sets,
+    pub(super) q: Vec<f64>,
 }
 
 impl PatchStates {
@@ -84,8 +86,9 @@ impl PatchDenoiser {
             .revive(false)
             .seed(self.seed)
             .pseudo_count(if family.l() > 1 { 1.0 } else { 0.01 })
-            .truncated(self.truncation());
-        let Fit { model, history, bound, sets, stop, .. } = em.run_observed(&patches, observer)?;
+            .truncated(self.truncation())
+            .keep_posteriors();
+        let Fit { model, history, bound, sets, q, stop, .. } = em.run_observed(&patches, observer)?;
         let member = Member {
             settings: self.clone(),
             model,
@@ -98,7 +101,7 @@ impl PatchDenoiser {
         };
         // patches further apart see too little of the image to clean all of it
         let cleans = stride == self.overlapping(stride);
-        let states = sets.filter(|_| cleans).map(|sets| PatchStates { patches, sets });
+        let states = sets.zip(q).filter(|_| cleans).map(|(sets, q)| PatchStates { patches, sets, q });
         Ok((member, states))
     }
 }
