@@ -79,7 +79,8 @@ impl Ranks {
         owners: &[Option<usize>],
         mut work: impl FnMut(usize) -> Result<Option<T>>,
     ) -> Result<Vec<Option<T>>> {
-        let (mut done, mut failed): (Vec<(usize, T)>, Option<(usize, Error)>) = (Vec::new(), None);
+        let mut done: Vec<(usize, T)> = Vec::new();
+        let mut failed: Option<(usize, Error)> = None;
         let own = (0..owners.len()).filter(|job| owners[*job] == Some(self.rank()));
         alone(|| {
             for job in own {
