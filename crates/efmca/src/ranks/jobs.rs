@@ -160,7 +160,7 @@ mod tests {
         assert_eq!(planned(2, &small), [Some(1), Some(1), Some(0)]);
         assert_eq!(planned(5, &small), [Some(2), Some(1), Some(0)]);
         // one that takes longer than all others together is shared if it has parts to share
-        assert_eq!(planned(2, &[job(1e8, 16), job(2e8, 16), job(2e9, 16)]), [Some(1), Some(0), None]);
+        assert_eq!(planned(2, &[job(2e8, 16), job(2e8, 16), job(2e9, 16)]), [Some(0), Some(1), None]);
         assert_eq!(planned(2, &[job(1e8, 1), job(2e8, 1), job(2e9, 1)]), [Some(1), Some(1), Some(0)]);
         // and one that takes too much memory, whatever else
         let large = Job { large: true, ..job(1e9, 4) };
