@@ -124,7 +124,8 @@ impl Em {
         Ok(training)
     }
 
-    fn columns(&self, d: usize) -> Result<Columns> {
+    /// The columns of the model.
+    pub(crate) fn columns(&self, d: usize) -> Result<Columns> {
         let columns = match self.families.len() {
             1 => Columns::same(self.families[0].resolve()?, d),
             count if count == d => Columns::new(self.families.iter().map(FamilySpec::resolve).collect::<Result<_>>()?),

@@ -21,13 +21,15 @@ pub trait Keep {
     fn left(&self, name: &str) -> Option<Checkpoint>;
 
     /// Whether a training is to be kept now: it is asked after each iteration, and once more at the end, and then [`Keep::keep`] is
-    /// called. Where several ranks share the rows, the place of rank 0 is asked.
+    /// called. Where several ranks share the rows, the place of rank 0 is asked; a training that a rank does by itself is a matter of
+    /// that rank's place.
     fn is_due(&self, ended: bool) -> bool {
         let _ = ended;
         true
     }
 
-    /// Keeps a training; on rank 0 only.
+    /// Keeps a training. One whose rows are shared is kept by rank 0, and one that a rank does by itself by that rank: all ranks need
+    /// one folder.
     fn keep(&self, name: &str, training: &KeptTraining<'_>);
 }
 

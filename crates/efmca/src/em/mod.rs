@@ -12,6 +12,7 @@ mod keep;
 mod m_step;
 mod memory;
 mod ordered;
+mod parcel;
 mod progress;
 mod revival;
 mod run;
@@ -28,6 +29,7 @@ pub use init::Init;
 pub use keep::{Keep, KeptTraining, keeping};
 pub(crate) use memory::check_memory;
 pub use memory::within_memory;
+pub(crate) use parcel::Parcel;
 pub(crate) use progress::unobserved;
 pub use progress::{Observer, Progress, TrainingProgress};
 

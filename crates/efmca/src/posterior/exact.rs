@@ -136,6 +136,11 @@ impl Exact {
         Ok(Exact { model: model.clone(), tables, states })
     }
 
+    /// Chunks of `n` rows, which are as many as ranks can share, at the most.
+    pub(crate) fn parts(n: usize) -> usize {
+        n.div_ceil(SMALLEST_CHUNK).clamp(1, MOST_CHUNKS)
+    }
+
     /// Which cause owns which column in each state.
     pub fn states(&self) -> &States {
         &self.states

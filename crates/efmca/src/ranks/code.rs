@@ -89,6 +89,21 @@ impl<T: Encode> Encode for Option<T> {
     }
 }
 
+/// A value, or the words for what is wrong.
+impl<T: Encode> Encode for Result<T, String> {
+    fn encode(&self, out: &mut Vec<u8>) {
+        self.is_ok().encode(out);
+        match self {
+            Ok(value) => value.encode(out),
+            Err(words) => words.encode(out),
+        }
+    }
+
+    fn decode(from: &mut Decoder<'_>) -> Option<Result<T, String>> {
+        if bool::decode(from)? { Some(Ok(T::decode(from)?)) } else { Some(Err(String::decode(from)?)) }
+    }
+}
+
 impl<T: Encode> Encode for Vec<T> {
     fn encode(&self, out: &mut Vec<u8>) {
         self.len().encode(out);

@@ -1,9 +1,12 @@
-//! Processes that share the rows of a data set: the ranks of a cluster, or threads that play them.
+//! Processes that share the work on a data set: the ranks of a cluster, or threads that play them.
 //!
 //! Rows are cut into [`Shards`], whose number depends on the problem and never on who works on it. A rank owns shards that follow
 //! each other, and keeps only what belongs to their rows. Sums over rows are added up in one binary tree over all shards, so that
 //! the same seed gives the same model, bit for bit, for any number of ranks. Everything else (starts, M-steps, decisions) is done
 //! by all ranks alike.
+//!
+//! Trainings that need nothing of each other and are too small to be shared, such as those of several numbers of causes, are done
+//! side by side, each by one rank as if it were alone (`jobs`). Then an observer that asks for [`current`] finds a rank by itself.
 //!
 //! [`over`] tells the trainings of a thread which ranks there are. All ranks must do the same work in it, in the same order.
 //!
@@ -29,6 +32,7 @@
 mod code;
 mod exchange;
 mod in_process;
+mod jobs;
 mod shards;
 mod share;
 mod tree;
@@ -39,6 +43,7 @@ use std::time::{Duration, Instant};
 
 pub(crate) use code::{Decoder, Encode, encoded};
 pub use in_process::InProcess;
+pub(crate) use jobs::Job;
 pub use shards::Shards;
 pub(crate) use share::Share;
 pub(crate) use tree::{Forest, Sum};

@@ -1,6 +1,7 @@
 //! What people do with data and models: fitting tables, naming noise, choosing the number of causes, cleaning noisy images, making
 //! noisy ones to test with, measuring how near an estimate comes to the truth, and judging residuals. Nothing of the model's mathematics is here.
 
+mod apart;
 pub mod camera;
 mod causes;
 pub mod corrupt;

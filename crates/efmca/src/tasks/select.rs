@@ -1,14 +1,18 @@
 //! How many causes? As many as predict held-out entries best, and no more than that.
 
+use std::ops::ControlFlow;
+
 use serde::{Deserialize, Serialize};
 
+use super::apart::Apart;
 use super::causes::{DENSITY_SHARE, worth_trying};
 use super::held_out::{Comparison, PSEUDO_COUNT, Scores, Split, ties};
 pub use super::held_out::{Difference, Source};
-use crate::em::{Fit, Observer, Progress, StopReason, unobserved};
+use crate::em::{Em, Fit, Observer, Parcel, Progress, StopReason, unobserved};
 use crate::error::{Error, Result};
 use crate::family::{FamilySpec, Measure, SharedFamily};
 use crate::model::{Model, Resolution, Views};
+use crate::ranks;
 
 /// Settings of a search for $H$.
 ///
@@ -198,18 +202,40 @@ impl CauseSearch {
         let resolution = |d: usize| resolutions.get(d).or(resolutions.first()).unwrap_or(&Resolution::Continuous);
         // the patches of images are learned from as they are
         let learned = if matches!(source, Source::Table(_)) { &resolutions[..] } else { &[] };
-        let mut found: Vec<(Fit, Scores)> = Vec::new();
-        for (done, h) in causes.iter().enumerate() {
-            let stage = format!("{h} causes");
-            let mut stage_observer = |done: usize| observer(&Progress::of_stage(&stage, done, causes.len()));
-            let fit = self.best_training(*h, &families, learned, &split, &mut |_| stage_observer(done))?;
-            let Some(fit) = fit else { break };
+        let em = |h: usize, training: usize| self.training(h, training, &families, learned, &split);
+        let ranks = ranks::current();
+        let jobs: Vec<_> = causes.iter().map(|h| em(*h, 0).job(&*split.seen)).collect();
+        let owners = ranks.plan(&jobs);
+        let attempt = |h: usize, observer: &mut Observer<'_>| -> Result<Option<(Fit, Scores)>> {
+            let Some(fit) = self.best_training(|training| em(h, training), &split, observer)? else { return Ok(None) };
             let scores = split.scores(&fit, resolution)?;
-            found.push((fit, scores));
-            if stage_observer(done + 1).is_break() {
+            Ok(Some((fit, scores)))
+        };
+        let name = |place: usize| format!("{} causes", causes[place]);
+        let apart = Apart { owners: &owners, done: 0, total: causes.len(), observer, counted: true };
+        let (alone, mut flow) = apart.run(name, |place, observer| {
+            let tried = attempt(causes[place], observer)?;
+            Ok(tried.map(|(fit, scores)| (fit.parcel().without_sets(), scores)))
+        })?;
+        let opened = |(place, tried): (usize, Option<(Parcel, Scores)>)| {
+            let columns = em(causes[place], 0).columns(split.seen.d());
+            tried.map(|(parcel, scores)| Ok((parcel.open(columns?)?, scores))).transpose()
+        };
+        let mut found: Vec<Option<(Fit, Scores)>> = alone.into_iter().enumerate().map(opened).collect::<Result<_>>()?;
+        let mut done = found.iter().flatten().count();
+        for place in (0..causes.len()).filter(|place| owners[*place].is_none()) {
+            if flow.is_break() {
                 break;
             }
+            let stage = name(place);
+            let mut stage_observer = |done: usize| observer(&Progress::of_stage(&stage, done, causes.len()));
+            let Some(tried) = attempt(causes[place], &mut |_| stage_observer(done))? else { break };
+            found[place] = Some(tried);
+            done += 1;
+            let asked = stage_observer(done).is_break();
+            flow = if ranks.any(asked)? { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
         }
+        let found = found.into_iter().flatten().collect();
         choose(found, &split)
     }
 
@@ -241,22 +267,31 @@ impl CauseSearch {
         causes
     }
 
-    /// The training with `h` causes with the highest bound; `None` if the observer ended one, because a training that was cut
-    /// short says nothing about its number of causes.
-    fn best_training(
+    /// The settings of one of the trainings with `h` causes.
+    fn training(
         &self,
         h: usize,
+        training: usize,
         families: &[SharedFamily],
         resolutions: &[Resolution],
+        split: &Split<'_>,
+    ) -> Em {
+        let em = self.comparison.em(h, &*split.seen).families(families).seed(self.comparison.seed_of(training));
+        let em = em.resolutions(resolutions).views(self.views.clone());
+        em.density_pseudo_count(PSEUDO_COUNT * DENSITY_SHARE)
+    }
+
+    /// Of the trainings with a number of causes the one with the highest bound; `None` if the observer ended one, because a training
+    /// that was cut short says nothing about its number of causes.
+    fn best_training(
+        &self,
+        em: impl Fn(usize) -> Em,
         split: &Split<'_>,
         observer: &mut Observer<'_>,
     ) -> Result<Option<Fit>> {
         let mut best: Option<Fit> = None;
         for training in 0..self.comparison.restarts {
-            let em = self.comparison.em(h, &*split.seen).families(families).seed(self.comparison.seed_of(training));
-            let em = em.resolutions(resolutions).views(self.views.clone());
-            let em = em.density_pseudo_count(PSEUDO_COUNT * DENSITY_SHARE);
-            let fit = em.run_observed(&*split.seen, observer)?;
+            let fit = em(training).run_observed(&*split.seen, observer)?;
             if fit.stop == StopReason::Interrupted {
                 return Ok(None);
             }

@@ -2,6 +2,8 @@
 
 use ndarray::Array1;
 
+use crate::ranks::{Decoder, Encode};
+
 /// How well a model predicts the held-out entries.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Scores {
@@ -11,6 +13,18 @@ pub(crate) struct Scores {
     pub(crate) rows: Vec<f64>,
     /// The number of held-out entries.
     pub(crate) entries: usize,
+}
+
+impl Encode for Scores {
+    fn encode(&self, out: &mut Vec<u8>) {
+        self.rows.encode(out);
+        self.entries.encode(out);
+    }
+
+    fn decode(from: &mut Decoder<'_>) -> Option<Scores> {
+        let (rows, entries) = (Encode::decode(from)?, Encode::decode(from)?);
+        Some(Scores { rows, entries })
+    }
 }
 
 /// By how much something is worse than the best, for each held-out entry in nats.

@@ -3,11 +3,12 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Source, Split};
-use crate::em::Em;
+use crate::em::{Em, Fingerprint};
 use crate::error::{Error, Result};
 use crate::model::Data;
 use crate::posterior::truncated::Precision;
 use crate::posterior::{LARGEST_EXACT_H, Truncation};
+use crate::ranks;
 
 /// Rows of average data in each entry of the dictionaries, so that a cause with one value of its own has no zero variance.
 pub(crate) const PSEUDO_COUNT: f64 = 1.0;
@@ -52,7 +53,12 @@ impl Comparison {
 
     /// The data with the same entries held out for all candidates.
     pub(crate) fn split<'a>(&self, source: Source<'a>) -> Result<Split<'a>> {
-        source.split(self.share, self.seed)
+        let split = source.split(self.share, self.seed)?;
+        if !ranks::current().is_alone() {
+            // a rank that trains by itself does not find out that others have other data
+            Fingerprint::over_ranks(&*split.seen)?;
+        }
+        Ok(split)
     }
 
     /// The seed of one of the trainings of a candidate.

@@ -6,6 +6,7 @@ use super::candidates::Candidate;
 use super::fixed_search::{EntrySums, search};
 use super::rounded::Cells;
 use crate::cancel;
+use crate::error::Result;
 use crate::family::SharedFamily;
 use crate::family::cell::mean_statistics;
 use crate::model::{Model, Resolution, Tables};
@@ -15,6 +16,23 @@ use crate::tasks::held_out::{Entries, Predictor, Scores, needs_integrals, normal
 const STEPS: usize = 10;
 /// Responsibilities are at least this, so that they have a logarithm.
 const SMALLEST: f64 = 1e-300;
+
+/// A score on its way to other ranks: the values of fixed parameters that were searched, the scores and the parameters of causes, and
+/// the criterion with the number of parameters.
+pub(super) type SentScore = (Vec<f64>, (Scores, Vec<Vec<f64>>), (f64, usize));
+
+impl ColumnScore {
+    /// The score on its way to other ranks.
+    pub(super) fn sent(self) -> SentScore {
+        (self.fixed, (self.scores, self.etas), (self.bic, self.parameters))
+    }
+
+    /// The score of a candidate that another rank has tried.
+    pub(super) fn received(candidate: &Candidate, sent: SentScore) -> Result<ColumnScore> {
+        let (fixed, (scores, etas), (bic, parameters)) = sent;
+        Ok(ColumnScore { family: candidate.family(&fixed)?, fixed, scores, etas, bic, parameters })
+    }
+}
 
 /// The rows of a table in which one column is looked at.
 #[derive(Clone, Copy)]
@@ -38,6 +56,8 @@ pub(super) struct ColumnMixture {
 #[derive(Clone)]
 pub(super) struct ColumnScore {
     pub(super) family: SharedFamily,
+    /// The values of its fixed parameters that were searched.
+    fixed: Vec<f64>,
     pub(super) scores: Scores,
     /// The natural parameters of each cause.
     pub(super) etas: Vec<Vec<f64>>,
@@ -111,7 +131,7 @@ impl ColumnMixture {
     /// Trains a family on the column, with its fixed parameters searched; `None` if it cannot be computed with these values.
     pub(super) fn try_family(&self, candidate: &Candidate) -> Option<ColumnScore> {
         let mut seen = self.seen.clone();
-        let fixed = search(candidate, std::slice::from_ref(&seen), None);
+        let mut fixed = search(candidate, std::slice::from_ref(&seen), None);
         let mut family = candidate.family(&fixed).ok()?;
         let cells = |family: &SharedFamily| {
             let rounded = needs_integrals(family.support().measure, &self.resolution);
@@ -130,7 +150,8 @@ impl ColumnMixture {
             };
             let mut sums = sums;
             if candidate.searched() > 0 && step == STEPS / 2 {
-                family = candidate.family(&search(candidate, std::slice::from_ref(&seen), Some(&fixed))).ok()?;
+                fixed = search(candidate, std::slice::from_ref(&seen), Some(&fixed));
+                family = candidate.family(&fixed).ok()?;
                 known = cells(&family);
                 sums = None;
             }
@@ -142,7 +163,7 @@ impl ColumnMixture {
         let parameters = etas.len() * family.l() + candidate.taken_from_data();
         let penalty = 0.5 * parameters as f64 * (self.seen.y.len().max(1) as f64).ln();
         let scores = self.scores(&family, etas.clone());
-        Some(ColumnScore { family, scores, etas, bic: bound - penalty, parameters })
+        Some(ColumnScore { family, fixed, scores, etas, bic: bound - penalty, parameters })
     }
 
     /// The responsibilities for the entries that training sees under `etas`; returns their log-likelihood.

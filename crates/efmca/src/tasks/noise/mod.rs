@@ -12,7 +12,8 @@
 //! | --- | --- |
 //! | `settings`, `ranking` | [`NoiseType`], its loop, and the [`Ranking`] |
 //! | `values`, `candidates` | what the values are, and families that can have produced them |
-//! | `trials` | trainings, shared until the better family wins and not the luckier one |
+//! | `trials` | a tournament of trainings, shared until the better family wins and not the luckier one |
+//! | `trainer`, `attempts`, `tuning` | one training, several that need nothing of each other, and the numbers of the tournament |
 //! | `matched` | ties compared with the same posteriors |
 //! | `table`, `slot`, `column`, `rounded` | [`TableNoise`]: a family for each column, and EM with rounded values |
 //! | `verdict` | whether the best family fits |
@@ -20,6 +21,7 @@
 //! | `image` | [`ImageNoise`]: the noise of an image in a few seconds, to clean it |
 //! | `with_causes` | the search for families with as many causes as the data say |
 
+mod attempts;
 mod candidates;
 mod column;
 mod fixed_search;
@@ -31,7 +33,9 @@ mod rounded;
 mod settings;
 mod slot;
 mod table;
+mod trainer;
 mod trials;
+mod tuning;
 mod values;
 mod verdict;
 mod with_causes;

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::candidates::{Candidate, Refusal, candidates};
 use super::ranking::Ranking;
-use super::trials::{Trainer, Trials};
+use super::trainer::Trainer;
+use super::trials::Trials;
 use super::values::{Kind, Values};
 use super::verdict::verdict_on_all;
 use super::with_causes::with_causes;
@@ -194,7 +195,7 @@ impl NoiseType {
         let learned = if table { vec![scored.clone(); split.seen.d()] } else { Vec::new() };
         let trainer = Trainer { causes, comparison: &self.comparison, split: &split, resolution: &scored, learned };
         let mut trials = Trials::new(&trainer, candidates.len(), observer);
-        let mut flow = trials.first_look(candidates, &mut refused);
+        let mut flow = trials.first_look(candidates, &mut refused)?;
         if trials.found.is_empty() {
             return Err(if flow.is_break() {
                 Error::Stopped { what: "a family was trained".into() }
@@ -203,7 +204,7 @@ impl NoiseType {
             });
         }
         if flow.is_continue() {
-            flow = trials.try_again();
+            flow = trials.try_again()?;
         }
         let mut ranking = Ranking::new(&trials.found, refused, values, &split, causes);
         if table {

@@ -6,17 +6,20 @@ use ndarray::ArrayView1;
 use rayon::prelude::*;
 
 use super::candidates::{Candidate, Refusal, candidates, for_one_value};
-use super::column::{ColumnMixture, ColumnScore, Rows};
+use super::column::{ColumnMixture, ColumnScore, Rows, SentScore};
 use super::table::{ColumnFamily, ColumnTrial};
 use super::values::{Kind, Values};
 use crate::error::{Error, Result};
 use crate::family::cell::reaches;
 use crate::family::{FamilySpec, Measure, SharedFamily, check};
 use crate::model::Resolution;
+use crate::ranks;
 use crate::tasks::held_out::ties;
 
 /// Threads for each of the columns that are worked on at a time; the candidates of a column are spread over them.
 const THREADS: usize = 4;
+/// Columns that each of several ranks works on before they tell each other.
+const COLUMNS_OF_RANK: usize = 4;
 /// Nats by which families that are not meant first are held back in ties.
 const PREFERENCE: f64 = 3.0;
 /// Candidates of a column that later sweeps look at again.
@@ -111,11 +114,26 @@ impl Slot {
         if held_back && (whole || counting) { -PREFERENCE } else { 0.0 }
     }
 
-    /// Tries all candidates and takes the best by the rule for ties.
-    fn choose(&mut self, column: &ColumnMixture) {
-        let scored: Vec<Option<(&Candidate, ColumnScore)>> =
-            self.candidates.par_iter().map(|candidate| Some((candidate, column.try_family(candidate)?))).collect();
-        let mut scored: Vec<(&Candidate, ColumnScore)> = scored.into_iter().flatten().collect();
+    /// Tries all candidates; nothing for those that cannot be computed with these values.
+    fn try_all(&self, column: &ColumnMixture) -> Tried<ColumnScore> {
+        let scores = self.candidates.par_iter().map(|candidate| column.try_family(candidate)).collect();
+        Tried { by_itself: column.is_by_itself(), scores }
+    }
+
+    /// What another rank tried.
+    fn received(&self, Tried { by_itself, scores }: Tried<SentScore>) -> Result<Tried<ColumnScore>> {
+        let open = |(candidate, sent): (&Candidate, Option<SentScore>)| {
+            sent.map(|sent| ColumnScore::received(candidate, sent)).transpose()
+        };
+        let scores = self.candidates.iter().zip(scores).map(open).collect::<Result<_>>()?;
+        Ok(Tried { by_itself, scores })
+    }
+
+    /// Takes the best candidate by the rule for ties.
+    fn choose(&mut self, Tried { by_itself, scores }: Tried<ColumnScore>) {
+        let scored = self.candidates.iter().zip(scores);
+        let mut scored: Vec<(&Candidate, ColumnScore)> =
+            scored.filter_map(|(candidate, score)| Some((candidate, score?))).collect();
         scored.sort_by(|(_, a), (_, b)| b.scores.mean().total_cmp(&a.scores.mean()));
         let Some(first) = scored.first().map(|(_, first)| first.scores.clone()) else { return };
         let trial = |one: &ColumnScore| {
@@ -136,21 +154,21 @@ impl Slot {
         // by itself a column looks wider than it is, so that nothing is left out before the others were looked at
         // and nothing that ties is left out while the families of the others change
         let tied = trials.iter().filter(|trial| trial.tied).count();
-        let kept = if column.is_by_itself() { order.len() } else { KEPT.max(tied) };
+        let kept = if by_itself { order.len() } else { KEPT.max(tied) };
         let candidates = order.iter().take(kept).map(|place| scored[*place].0.clone()).collect();
         let again: Vec<ColumnTrial> = order.iter().map(|place| trials[*place].clone()).collect();
         // causes that say nothing about a column are a detour to its family
         let (best, predicts_best) = (&scored[order[0]].1, &scored[0].1);
         let alone = self.alone.as_ref().filter(|alone| {
             let behind = predicts_best.scores.lead(&alone.scores);
-            !column.is_by_itself() && alone.bic >= best.bic && ties::FAMILIES.ties(behind, alone.scores.entries, 0.0)
+            !by_itself && alone.bic >= best.bic && ties::FAMILIES.ties(behind, alone.scores.entries, 0.0)
         });
         if let Some(alone) = alone {
             self.family = alone.family.clone();
             self.candidates = candidates;
             return;
         }
-        if column.is_by_itself() {
+        if by_itself {
             self.alone = Some(best.clone());
         }
         self.family = again[0].family.clone();
@@ -162,25 +180,54 @@ impl Slot {
     }
 }
 
+/// The candidates of a column as they were tried: whether nothing is known of the other columns, and a score for each that has one.
+struct Tried<T> {
+    by_itself: bool,
+    scores: Vec<Option<T>>,
+}
+
 /// Tries the candidates of all columns until `tell` asks to stop, each in the mixture that `column` makes of it. A few columns are
-/// worked on at a time, so that it is asked often; the result does not depend on how many. Returns how many are done.
+/// worked on at a time, so that it is asked often; the result does not depend on how many, nor on which rank tried which of them.
+/// Returns how many are done.
 pub(super) fn sweep(
     slots: &mut [Slot],
     tell: &mut dyn FnMut(&str, usize) -> ControlFlow<()>,
     column: impl Fn(usize, &Slot) -> ColumnMixture + Sync,
-) -> usize {
-    let (columns, mut done) = (slots.len(), 0);
-    for slots in slots.chunks_mut(rayon::current_num_threads().div_ceil(THREADS)) {
-        slots.par_iter_mut().enumerate().for_each(|(index, slot)| {
-            let column = column(done + index, slot);
-            slot.choose(&column);
-        });
-        done += slots.len();
-        if tell(&format!("families of {done} of {columns} columns"), slots.len()).is_break() {
+) -> Result<usize> {
+    let (ranks, columns, mut done) = (ranks::current(), slots.len(), 0);
+    // ranks can have different numbers of threads, and are all asked at the same columns
+    let most = match ranks.is_alone() {
+        true => rayon::current_num_threads().div_ceil(THREADS),
+        false => ranks.count() * COLUMNS_OF_RANK,
+    };
+    while done < columns {
+        let several = most.min(columns - done);
+        let own = ranks.own(several);
+        let tried: Vec<(usize, Tried<ColumnScore>)> = (done + own.start..done + own.end)
+            .into_par_iter()
+            .map(|d| (d, slots[d].try_all(&column(d, &slots[d]))))
+            .collect();
+        if ranks.is_alone() {
+            tried.into_iter().for_each(|(d, tried)| slots[d].choose(tried));
+        } else {
+            let sent = |(d, tried): (usize, Tried<ColumnScore>)| {
+                let scores = tried.scores.into_iter().map(|score| score.map(ColumnScore::sent)).collect::<Vec<_>>();
+                (d, tried.by_itself, scores)
+            };
+            let all = ranks.gather_all(tried.into_iter().map(sent).collect::<Vec<_>>())?;
+            for (d, by_itself, scores) in all.into_iter().flatten() {
+                if let Some(slot) = slots.get_mut(d) {
+                    let tried = slot.received(Tried { by_itself, scores })?;
+                    slot.choose(tried);
+                }
+            }
+        }
+        done += several;
+        if tell(&format!("families of {done} of {columns} columns"), several).is_break() {
             break;
         }
     }
-    done
+    Ok(done)
 }
 
 /// Whether a family has this name, whatever its fixed parameters are.

@@ -272,7 +272,7 @@ impl TableNoise {
         let mut steps = Steps { watch: Watch::new(observer), done: 0, total };
         // by itself, before there is a model
         let by_itself = |d: usize, slot: &Slot| ColumnMixture::by_itself(rows, d, &slot.resolution);
-        if sweep(&mut slots, &mut |stage, columns| steps.tell(stage, columns), by_itself) < slots.len() {
+        if sweep(&mut slots, &mut |stage, columns| steps.tell(stage, columns), by_itself)? < slots.len() {
             return Err(Error::Stopped { what: "every column had a family".into() });
         }
         let alone: Vec<Option<Verdict>> = slots
@@ -293,7 +293,7 @@ impl TableNoise {
             sweep(&mut slots, &mut |stage, columns| steps.tell(stage, columns), |d, slot| {
                 let of_column = responsibilities.of_column(&tables, d);
                 ColumnMixture::given_others(rows, d, &slot.resolution, of_column, &model, &tables)
-            });
+            })?;
             // the last training has the families that were found until then
             if steps.watch.stopped() {
                 break;
@@ -336,7 +336,7 @@ impl TableNoise {
         if let Some(model) = from {
             em = em.init(Init::Posteriors(Box::new(model.clone())));
         }
-        em.run_observed(data, &mut |progress| {
+        em.run_by_one_or_all(data, &mut |progress| {
             let stage = progress.training.map_or("training: starts".into(), |training| {
                 format!("training: iteration {} of {}", training.iteration, training.iterations)
             });

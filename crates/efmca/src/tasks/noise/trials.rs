@@ -1,100 +1,30 @@
 //! Trainings of families on the same data, so that the better one wins and not the luckier one.
 //!
 //! A family that is trained by itself ends in an optimum of its own, and optima are further apart than families that are
-//! nearly the same. So all of them are given the posteriors of the leading family ([`Init::Posteriors`]), which keep their
+//! nearly the same. So all of them are given the posteriors of the leading family ([`Init::Posteriors`](crate::em::Init::Posteriors)), which keep their
 //! winners, and continue from there.
 //!
 //! That is a tournament: who is many standard errors behind after a first look has lost, and the others are trained fully. For the
-//! patches of an image, of which there are thousands, it is a short one ([`PATCHES`]): what a family finds out about the
+//! patches of an image, of which there are thousands, it is a short one ([`PATCHES`](super::tuning::PATCHES)): what a family finds out about the
 //! image, all others are given, so that it is enough that the leading one looks for better starts.
+//!
+//! Trainings that need nothing of each other can be done side by side by ranks (`attempts`): those of a round, after the leading one.
+//! In the first look each candidate is given the posteriors of the one that leads until then, so that as many of the next as there are
+//! ranks are tried as if the leading one stayed the same. Where it does not, those that came after the new one are tried again.
 
 use std::ops::ControlFlow;
 
+use super::attempts::{Attempt, Attempts};
 use super::candidates::{Candidate, Refusal};
-use super::fixed_search::search;
+use super::trainer::{Look, TrainedFamily, Trainer};
+use super::tuning::Tuning;
 use super::values::Kind;
-use crate::em::{Fit, Observer, Progress, StopReason};
+use crate::em::{Observer, Progress};
 use crate::error::Result;
-use crate::family::{Measure, SharedFamily};
-use crate::model::Resolution;
-use crate::tasks::held_out::{Comparison, Scores, Split};
-
-/// The tuned numbers of the trials. Numbers of iterations are parts of all: every so many-th.
-struct Tuning {
-    /// Iterations of a first look without posteriors to begin with, and with them: enough to see which families are far behind.
-    first_look: usize,
-    look_with_posteriors: usize,
-    /// Iterations of a training that begins with the posteriors of another family which was trained fully.
-    following: usize,
-    /// Iterations after a search for fixed parameters.
-    after_search: usize,
-    /// Rounds of search for fixed parameters and training with them, in a first look and later.
-    search_rounds: [usize; 2],
-    /// Entries that a search looks at, in a first look and later.
-    search_entries: [usize; 2],
-    /// A fixed parameter that moved by less than this, relatively, is found.
-    found: f64,
-    /// A family is far behind, and is not trained again, from this many nats an entry on...
-    far_nats: f64,
-    /// ...or this many standard errors, whichever is more.
-    far_errors: f64,
-    /// Families this many times further behind than that have a second first look, with the posteriors of the leading family. Those
-    /// that are nearer are trained fully.
-    last_chance: f64,
-    /// Whether all families have starts of their own, or the leading one alone.
-    all_start: bool,
-    /// The posteriors of another family are not shared again unless it leads by this many standard errors.
-    overtaken: f64,
-    /// Rounds in which the posteriors of the leading family are given to the others after all restarts, until it stays in the lead.
-    sharing_rounds: usize,
-    /// A bound that rose by less than this many nats is the same.
-    enough: f64,
-}
-
-/// For tables. Bounds decide ties, and trainings take little time.
-const TABLES: Tuning = Tuning {
-    first_look: 3,
-    look_with_posteriors: 3,
-    following: 1,
-    after_search: 3,
-    search_rounds: [2, 4],
-    search_entries: [1 << 12, 1 << 20],
-    found: 0.02,
-    far_nats: 0.03,
-    far_errors: 6.0,
-    last_chance: 6.0,
-    all_start: true,
-    overtaken: f64::NEG_INFINITY,
-    sharing_rounds: 3,
-    enough: 1.0,
-};
-
-/// For patches, whose posteriors take long to find and are handed over with their sets of states.
-const PATCHES: Tuning = Tuning {
-    look_with_posteriors: 6,
-    following: 2,
-    after_search: 6,
-    search_rounds: [1, 2],
-    search_entries: [1 << 12, 1 << 17],
-    last_chance: 1.0,
-    all_start: false,
-    overtaken: 2.0,
-    ..TABLES
-};
-
-/// Iterations of a look, at the least.
-const FEWEST: usize = 4;
-
-/// How thorough a training is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Look {
-    /// A few iterations, with rough values of searched parameters.
-    First,
-    /// All iterations.
-    Full,
-    /// As many as it takes after another training of the same kind, whose posteriors it is given.
-    Following,
-}
+use crate::family::Measure;
+use crate::ranks;
+use crate::tasks::apart::Apart;
+use crate::tasks::held_out::Scores;
 
 /// A family that was tried.
 pub(super) struct Trial {
@@ -111,34 +41,14 @@ pub(super) struct Trial {
     looked_with: Option<usize>,
 }
 
-/// One training of a family.
-pub(super) struct TrainedFamily {
-    pub(super) family: SharedFamily,
-    pub(super) fit: Fit,
-    pub(super) scores: Scores,
-    /// Whether it had a start of its own.
-    own_start: bool,
-}
-
-/// Trains candidates on one split.
-pub(super) struct Trainer<'a, 'd> {
-    pub(super) causes: usize,
-    pub(super) comparison: &'a Comparison,
-    pub(super) split: &'a Split<'d>,
-    /// How finely values were written down.
-    pub(super) resolution: &'a Resolution,
-    /// The same for each column, if training is to know it: patches of images are learned from as they are.
-    pub(super) learned: Vec<Resolution>,
-}
-
 /// All trials of a ranking.
 pub(super) struct Trials<'a, 'd, 'o> {
-    trainer: &'a Trainer<'a, 'd>,
+    pub(super) trainer: &'a Trainer<'a, 'd>,
     pub(super) found: Vec<Trial>,
-    observer: &'a mut Observer<'o>,
+    pub(super) observer: &'a mut Observer<'o>,
     /// Trainings that are done, and that there will be as far as is known.
-    done: usize,
-    total: usize,
+    pub(super) done: usize,
+    pub(super) total: usize,
 }
 
 /// How a trial stands against the leading one.
@@ -168,28 +78,59 @@ impl<'a, 'd, 'o> Trials<'a, 'd, 'o> {
     }
 
     /// A short training of each candidate, with the posteriors of the one that leads until then.
-    pub(super) fn first_look(&mut self, candidates: Vec<Candidate>, refused: &mut Vec<Refusal>) -> ControlFlow<()> {
-        for candidate in candidates {
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Rank`](crate::Error::Rank) if another rank cannot be heard.
+    pub(super) fn first_look(
+        &mut self,
+        candidates: Vec<Candidate>,
+        refused: &mut Vec<Refusal>,
+    ) -> Result<ControlFlow<()>> {
+        let mut next = 0;
+        while next < candidates.len() {
             let first = leading(&self.found);
+            // the first one leads in any case
+            let most = if first.is_none() { 1 } else { self.side_by_side() };
+            let several = &candidates[next..candidates.len().min(next + most)];
+            let attempt = |candidate: &Candidate| Attempt::new(candidate, vec![Look::First]);
+            let attempts: Vec<Attempt> = several.iter().map(attempt).collect();
             let from = first.map(|index| self.found[index].best.fit.clone());
-            match self.train(&candidate, Look::First, 0, from.as_ref()) {
-                Ok(Some(trained)) => self.found.push(Trial::new(candidate.clone(), trained, first)),
-                Ok(None) => return ControlFlow::Break(()),
-                Err(error) => refused.push(Refusal { family: candidate.name(), reason: error.to_string() }),
+            let Attempts { found, flow } = self.attempt(&attempts, 0, (None, from.as_ref()), false)?;
+            for (candidate, looked) in several.iter().zip(found) {
+                match looked.and_then(|looked| looked.into_iter().next()) {
+                    Some((_, Ok(trained))) => self.found.push(Trial::new(candidate.clone(), trained, first)),
+                    Some((_, Err(reason))) => refused.push(Refusal { family: candidate.name(), reason }),
+                    None => return Ok(ControlFlow::Break(())),
+                }
+                next += 1;
+                if self.one_more(&candidate.name()).is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
+                // the others are to have the posteriors of this one
+                if leading(&self.found) != first {
+                    break;
+                }
             }
-            self.one_more(&candidate.name())?;
+            if flow.is_break() {
+                return Ok(flow);
+            }
         }
-        ControlFlow::Continue(())
+        Ok(ControlFlow::Continue(()))
     }
 
     /// Gives those that are not far behind the posteriors of the leading family, starts of their own, and again the posteriors of
     /// the leading family until it stays in the lead: then no family is ahead because it had luck with its start.
-    pub(super) fn try_again(&mut self) -> ControlFlow<()> {
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Rank`](crate::Error::Rank) if another rank cannot be heard.
+    pub(super) fn try_again(&mut self) -> Result<ControlFlow<()>> {
         let (restarts, tuned) = (self.trainer.comparison.restarts, self.trainer.tuned());
         let mut shared: Option<LastSharing> = None;
         for round in 0..restarts + tuned.sharing_rounds {
             let sharing = round == 0 || round >= restarts;
-            let Some(first) = leading(&self.found) else { return ControlFlow::Continue(()) };
+            let Some(first) = leading(&self.found) else { break };
             let best = &self.found[first].best;
             let held_out = best.scores.mean();
             if sharing && shared.is_some_and(|old| self.stays_ahead(old, first)) {
@@ -206,38 +147,64 @@ impl<'a, 'd, 'o> Trials<'a, 'd, 'o> {
                 contenders.truncate(1);
             }
             self.total = self.done + contenders.len() * (restarts.saturating_sub(round) + 1);
-            for contender in contenders {
-                let index = contender.index;
-                // those that came before the leading one had other posteriors in their first look, and look again
-                let looks_again = round == 0 && contender.behind >= tuned.last_chance * contender.far;
-                let candidate = self.found[index].candidate.clone();
-                // the leading one was trained fully when the others follow it
-                let full = if sharing && (index != first || round > 0) { Look::Following } else { Look::Full };
-                let looks = match looks_again {
-                    true if tuned.all_start => vec![Look::First],
-                    true if self.had_equal_posteriors(index, first) => Vec::new(),
-                    true => vec![Look::First, full],
-                    false => vec![full],
-                };
-                for look in looks {
-                    if looks_again && look != Look::First && self.is_far(index, first) {
-                        break;
-                    }
-                    let from = sharing.then(|| self.found[first].best.fit.clone());
-                    match self.train(&candidate, look, round, from.as_ref()) {
-                        Ok(Some(trained)) => self.found[index].add(trained, look, restarts > 1 && !tuned.all_start),
-                        Ok(None) => return ControlFlow::Break(()),
+            for several in self.groups(contenders, first, sharing, round) {
+                let attempts: Vec<Attempt> =
+                    several.iter().map(|one| self.again(*one, (first, sharing), round)).collect();
+                let from = sharing.then(|| self.found[first].best.fit.clone());
+                let Attempts { found, flow } = self.attempt(&attempts, round, (Some(first), from.as_ref()), true)?;
+                for (contender, looked) in several.iter().zip(found) {
+                    for (look, trained) in looked.into_iter().flatten() {
                         // a start that fails says nothing about the ones that did not
-                        Err(_) => {}
+                        if let Ok(trained) = trained {
+                            self.found[contender.index].add(trained, look, restarts > 1 && !tuned.all_start);
+                        }
+                    }
+                    if sharing && contender.index == first {
+                        shared = Some(LastSharing { index: first, held_out, bound: self.found[first].best.fit.bound });
                     }
                 }
-                self.one_more(&candidate.name())?;
-                if sharing && index == first {
-                    shared = Some(LastSharing { index, held_out, bound: self.found[first].best.fit.bound });
+                if flow.is_break() {
+                    return Ok(flow);
                 }
             }
         }
-        ControlFlow::Continue(())
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// The contenders of a round in groups, of which each needs the ones before: the leading one first, whose posteriors the others
+    /// are given; then those that need nothing of each other; and then one by one those that look again unless another contender
+    /// is as good as the leading one.
+    fn groups(&self, contenders: Vec<Contender>, first: usize, sharing: bool, round: usize) -> Vec<Vec<Contender>> {
+        if !sharing {
+            return vec![contenders];
+        }
+        let tuned = self.trainer.tuned();
+        let others: Vec<usize> = contenders.iter().map(|one| one.index).filter(|index| *index != first).collect();
+        let waits = |one: &Contender| {
+            let had = self.found[one.index].looked_with;
+            one.looks_again(tuned, round) && !tuned.all_start && had.is_some_and(|had| others.contains(&had))
+        };
+        let (leader, rest): (Vec<Contender>, Vec<Contender>) =
+            contenders.into_iter().partition(|one| one.index == first);
+        let (later, now): (Vec<Contender>, Vec<Contender>) = rest.into_iter().partition(waits);
+        let groups = [leader, now].into_iter().chain(later.into_iter().map(|one| vec![one]));
+        groups.filter(|group| !group.is_empty()).collect()
+    }
+
+    /// What a contender does in a round.
+    fn again(&self, contender: Contender, (first, sharing): (usize, bool), round: usize) -> Attempt {
+        let (tuned, index) = (self.trainer.tuned(), contender.index);
+        // those that came before the leading one had other posteriors in their first look, and look again
+        let looks_again = contender.looks_again(tuned, round);
+        // the leading one was trained fully when the others follow it
+        let full = if sharing && (index != first || round > 0) { Look::Following } else { Look::Full };
+        let looks = match looks_again {
+            true if tuned.all_start => vec![Look::First],
+            true if self.had_equal_posteriors(index, first) => Vec::new(),
+            true => vec![Look::First, full],
+            false => vec![full],
+        };
+        Attempt { known: Some(index), last_chance: looks_again, ..Attempt::new(&self.found[index].candidate, looks) }
     }
 
     /// Whether nothing has happened since posteriors were shared that the others should be given: the trial that led then leads
@@ -261,17 +228,10 @@ impl<'a, 'd, 'o> Trials<'a, 'd, 'o> {
         self.found[index].looked_with.is_some_and(equal)
     }
 
-    /// Whether a trial is far behind another.
-    fn is_far(&self, index: usize, first: usize) -> bool {
-        let contender = self.contender(index, first);
-        contender.behind >= contender.far
-    }
-
     /// How a trial stands against the trial `first`.
     fn contender(&self, index: usize, first: usize) -> Contender {
-        let (tuned, scores) = (self.trainer.tuned(), &self.found[first].best.scores);
-        let lead = scores.lead(&self.found[index].best.scores);
-        Contender { index, behind: lead.mean, far: tuned.far_nats.max(tuned.far_errors * lead.error) }
+        let (behind, far) = self.trainer.behind(&self.found[first].best, &self.found[index].best);
+        Contender { index, behind, far }
     }
 
     /// The trials that are not far behind the trial `first`, which comes first among them: it is trained before the others follow it,
@@ -284,98 +244,47 @@ impl<'a, 'd, 'o> Trials<'a, 'd, 'o> {
         contenders
     }
 
-    /// Trains a candidate; nothing if the observer ends that.
-    fn train(
-        &mut self,
-        candidate: &Candidate,
-        look: Look,
-        training: usize,
-        from: Option<&Fit>,
-    ) -> Result<Option<TrainedFamily>> {
-        let (name, done, total) = (candidate.name(), self.done, self.total);
-        let mut observer = |_: &Progress<'_>| (self.observer)(&Progress::of_stage(&name, done, total));
-        self.trainer.train(candidate, look, training, from, &mut observer)
-    }
-
     /// Reports that one more training is done.
-    fn one_more(&mut self, stage: &str) -> ControlFlow<()> {
+    pub(super) fn one_more(&mut self, stage: &str) -> ControlFlow<()> {
         self.done += 1;
         (self.observer)(&Progress::of_stage(stage, self.done, self.total))
     }
 
     /// The scores of the trials `ties` with the same posteriors for all of them; nothing if the observer ends that.
     pub(super) fn matched(&mut self, ties: &[usize]) -> Result<Option<Vec<Scores>>> {
-        self.total = self.done + ties.len() * ties.len();
+        const STAGE: &str = "ties with the same posteriors";
         let trials: Vec<&Trial> = ties.iter().map(|tie| &self.found[*tie]).collect();
-        let (done, total, observer) = (&mut self.done, self.total, &mut self.observer);
-        self.trainer.matched(&trials, &mut || {
-            *done += 1;
-            observer(&Progress::of_stage("ties with the same posteriors", *done, total))
-        })
-    }
-}
-
-impl Trainer<'_, '_> {
-    /// The numbers for these data.
-    fn tuned(&self) -> &'static Tuning {
-        if self.split.overlap > 1.0 { &PATCHES } else { &TABLES }
-    }
-
-    /// Trains a candidate and searches its fixed parameters, beginning with the posteriors of a training if there is one; nothing if
-    /// the observer, which is asked between iterations, ends that.
-    fn train(
-        &self,
-        candidate: &Candidate,
-        look: Look,
-        training: usize,
-        from: Option<&Fit>,
-        observer: &mut Observer<'_>,
-    ) -> Result<Option<TrainedFamily>> {
-        let (tuned, all) = (self.tuned(), self.comparison.iterations);
-        let (part, at) = match (look, from) {
-            (Look::First, None) => (tuned.first_look, 0),
-            (Look::First, Some(_)) => (tuned.look_with_posteriors, 0),
-            (Look::Full, _) => (1, 1),
-            (Look::Following, _) => (tuned.following, 1),
-        };
-        let iterations = all.div_ceil(part).max(FEWEST.min(all));
-        let (rounds, entries) = (tuned.search_rounds[at], tuned.search_entries[at]);
-        // a rough value from the complete range, whatever was found before: a wrong value would stay wrong
-        let rough = tuned.search_entries[0];
-        let searched = self.learned.first().cloned().unwrap_or_default();
-        let mut fixed = match from {
-            _ if candidate.searched() == 0 => Vec::new(),
-            Some(fit) => search(candidate, &self.split.entries(&fit.model, rough, &searched)?, None),
-            None => search(candidate, &self.split.entries_of_one(rough, &searched), None),
-        };
-        let seen = &*self.split.seen;
-        let em =
-            |family: &SharedFamily| self.comparison.em(self.causes, seen).family(family).resolutions(&self.learned);
-        let mut family = candidate.family(&fixed)?;
-        let mut first = em(&family).iterations(iterations).seed(self.comparison.seed_of(training));
-        if let Some(fit) = from {
-            first = first.with_posteriors_of(fit);
-        }
-        let mut fit = first.run_observed(seen, observer)?;
-        for _ in 0..if fixed.is_empty() { 0 } else { rounds } {
-            if fit.stop == StopReason::Interrupted {
-                return Ok(None);
+        let (trainer, done, total) = (self.trainer, self.done, self.done + ties.len());
+        let owners = ranks::current().plan(&vec![trainer.job(); ties.len()]);
+        let apart = Apart { owners: &owners, done, total, observer: &mut *self.observer, counted: true };
+        let (mut found, flow) = apart
+            .run(|_| STAGE.to_owned(), |tie, observer| trainer.matched(&trials, &trials[tie].best.fit, observer))?;
+        let mut done = done + found.iter().flatten().count();
+        for tie in (0..ties.len()).filter(|tie| owners[*tie].is_none()) {
+            let mut tell = |done: usize| (self.observer)(&Progress::of_stage(STAGE, done, total));
+            if flow.is_break() {
+                break;
             }
-            let next = search(candidate, &self.split.entries(&fit.model, entries, &searched)?, Some(&fixed));
-            let moved = fixed.iter().zip(&next).map(|(old, new)| (new / old - 1.0).abs()).fold(0.0, f64::max);
-            fixed = next;
-            family = candidate.family(&fixed)?;
-            let again = em(&family).iterations(iterations / tuned.after_search + 1);
-            fit = again.with_posteriors_of(&fit).run_observed(seen, observer)?;
-            if moved < tuned.found {
+            let scores = trainer.matched(&trials, &trials[tie].best.fit, &mut |_| tell(done))?;
+            let ended = scores.is_none();
+            found[tie] = scores;
+            done += 1;
+            if ended || tell(done).is_break() {
                 break;
             }
         }
-        if fit.stop == StopReason::Interrupted {
-            return Ok(None);
-        }
-        let scores = self.split.scores(&fit, |_| self.resolution)?;
-        Ok(Some(TrainedFamily { family, fit, scores, own_start: from.is_none() }))
+        (self.done, self.total) = (done, total);
+        // averaged over whose posteriors they are, always in the same order
+        let Some(found) = found.into_iter().collect::<Option<Vec<Vec<Scores>>>>() else { return Ok(None) };
+        let plus = |sum: Vec<Scores>, next: Vec<Scores>| sum.into_iter().zip(&next).map(|(a, b)| a.plus(b)).collect();
+        Ok(found.into_iter().reduce(plus))
+    }
+}
+
+impl Contender {
+    /// Whether it is so far behind that it looks once more before it is trained fully, or is not.
+    fn looks_again(&self, tuned: &Tuning, round: usize) -> bool {
+        round == 0 && self.behind >= tuned.last_chance * self.far
     }
 }
 
