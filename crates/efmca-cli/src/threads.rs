@@ -7,6 +7,20 @@ use rayon::ThreadPoolBuilder;
 use crate::cluster::will_follow;
 use crate::failure::Failure;
 
+/// The variable with which rayon is told how many threads to start.
+const THREADS: &str = "RAYON_NUM_THREADS";
+
+/// An error if the environment asks for more threads than anyone means.
+pub(crate) fn check_environment(most: usize) -> Result<(), Failure> {
+    let typed = std::env::var(THREADS).unwrap_or_default();
+    match typed.trim().parse::<usize>() {
+        Ok(number) if number > most => Err(Failure::input(format!(
+            "{THREADS}={number}: that is more than {most} threads; unset it, or choose fewer"
+        ))),
+        _ => Ok(()),
+    }
+}
+
 /// From now on work is done with this many threads.
 pub(crate) fn start(number: usize) -> Result<(), Failure> {
     let started = ThreadPoolBuilder::new().num_threads(number).build_global();

@@ -230,3 +230,30 @@ fn decisions_do_not_depend_on_the_clock_of_the_wall() {
     }
     assert!(files > 100, "{files}");
 }
+
+#[test]
+fn more_threads_than_anyone_means_are_refused() {
+    let folder = folder_with(50, "noisy.tif", 16);
+    let mut program = Command::new(cargo_bin!("efmca"));
+    program.current_dir(folder.path()).env("RAYON_NUM_THREADS", "99999");
+    let output = program.args("fit table.csv -o table.model --family poisson --causes 2".split(' ')).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && said.contains("RAYON_NUM_THREADS=99999"), "{said}");
+}
+
+/// Noise around a mean of billions is summed in blocks of counts: one by one it took minutes and more.
+#[test]
+fn a_pixel_of_billions_costs_no_time() {
+    let folder = folder_with(50, "noisy.tif", 16);
+    let place = folder.path().join("hot.npy");
+    let mut image = ndarray::Array4::from_shape_fn((1, 20, 20, 1), |(_, y, x, _)| ((y * x) % 5) as f64);
+    image[[0, 5, 5, 0]] = f64::from(u32::MAX);
+    let options = efmca_io::image_file::WriteOptions { force: true, ..Default::default() };
+    efmca_io::image_file::write(&place, image.view(), &options).unwrap();
+    // seconds of the processor are limited by the system: where they are used up the program ends without a result
+    let script = "ulimit -t 60; exec \"$0\" denoise hot.npy -o clean.npy --noise poisson --quality fast --iterations 2";
+    let output =
+        Command::new("sh").args(["-c", script]).arg(cargo_bin!("efmca")).current_dir(folder.path()).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(folder.path().join("clean.npy").is_file());
+}

@@ -32,6 +32,7 @@ pub(crate) struct WorkArgs {
 impl WorkArgs {
     /// From now on work is done with this many threads.
     pub(crate) fn set_threads(&self) -> Result<(), Failure> {
+        threads::check_environment(MOST_THREADS)?;
         match self.threads.or_else(cluster::threads) {
             Some(number) => threads::start(number)?,
             None => threads::start_if_possible(),

@@ -67,6 +67,8 @@ fn collect<R: BufRead>(
         remarks.push(Remark::DecimalCommas);
     }
     let mut foreign: Option<(u64, usize)> = None;
+    // whole numbers that no double is: how many, and where the first one is
+    let mut rounded: (u64, Option<(u64, usize)>) = (0, None);
     let mut more = true;
     let names: Vec<String> = if header {
         let names: Vec<Cow<'_, str>> = records.iter().map(text_of).collect();
@@ -99,6 +101,9 @@ fn collect<R: BufRead>(
         for (index, (field, column)) in records.iter().zip(&mut columns).enumerate() {
             let cell = classify(field, markers);
             is_empty &= cell == Cell::Missing;
+            if matches!(cell, Cell::Number(number) if is_rounded(field, number)) {
+                rounded = (rounded.0 + 1, rounded.1.or(Some((line, index))));
+            }
             if let Cell::Odd(_, text) = &cell {
                 if text.contains('\0') {
                     let name = names.get(index).map_or_else(String::new, |name| shown(name));
@@ -116,6 +121,9 @@ fn collect<R: BufRead>(
     }
     if let Some((line, index)) = foreign {
         remarks.push(Remark::NotUtf8 { line, column: names.get(index).cloned().unwrap_or_default() });
+    }
+    if let (count, Some((line, index))) = rounded {
+        remarks.push(Remark::Rounded { count, line, column: names.get(index).cloned().unwrap_or_default() });
     }
     if empty > 0 {
         remarks.push(Remark::EmptyRows { empty, rows });
@@ -200,4 +208,13 @@ fn too_large(options: &TableOptions, line: u64) -> Fault {
         format!("at line {line} its values need more than the {} bytes allowed", options.memory_limit),
         TOO_LARGE,
     )
+}
+
+/// Whether a field is a whole number that no double is.
+fn is_rounded(field: &[u8], number: f64) -> bool {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    let digits = field.trim_ascii();
+    number.abs() >= EXACT
+        && digits.strip_prefix(b"-").unwrap_or(digits).iter().all(u8::is_ascii_digit)
+        && str::from_utf8(digits).is_ok_and(|text| text.parse::<i128>().map_or(true, |exact| number as i128 != exact))
 }

@@ -43,6 +43,15 @@ pub enum Remark {
         /// The name of its column.
         column: String,
     },
+    /// Whole numbers of a CSV file have more digits than a double holds: numbers of accounts, for example.
+    Rounded {
+        /// How many of them changed.
+        count: u64,
+        /// The line of the first one.
+        line: u64,
+        /// The name of its column.
+        column: String,
+    },
     /// Some rows hold no value.
     EmptyRows {
         /// How many.
@@ -109,6 +118,12 @@ impl fmt::Display for Remark {
             Self::NotUtf8 { line, column } => write!(
                 out,
                 "line {line}, column {}: there are bytes that are not UTF-8; such text was taken for Latin-1",
+                shown(column)
+            ),
+            Self::Rounded { count, line, column } => write!(
+                out,
+                "{count} whole numbers beyond 2^53 were rounded to the nearest double, the first in line {line}, column {}; if they are names, \
+                 put a letter before them, and they are words",
                 shown(column)
             ),
             Self::EmptyRows { empty, rows } => write!(out, "{empty} of {rows} rows hold no value at all"),

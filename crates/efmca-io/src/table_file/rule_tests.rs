@@ -306,3 +306,12 @@ fn table_of_a_million_values_is_quick() {
     let (values, _) = table.values.into_raw_vec_and_offset();
     assert!(values.capacity() <= values.len() + values.len() / 8, "{}", values.capacity());
 }
+
+#[test]
+fn whole_numbers_that_no_double_is_are_told() {
+    let table = read(
+        "id,b\n9007199254740993,1\n9007199254740994,2\n-9007199254740995,3\n1e300,4\n99999999999999999999999999999999999999999,5",
+    );
+    remarked(&table, &["3 whole numbers beyond 2^53", "line 2", "id", "letter"]);
+    assert_eq!(read("id,b\n9007199254740992,1\n9007199254740994,0.1").remarks.len(), 0);
+}

@@ -8,6 +8,9 @@ use crate::family::FamilySpec;
 use crate::model::{Columns, Data, Views};
 use crate::posterior::truncated::LARGEST_H;
 
+/// More starts than this take longer than anybody waits, and each is kept until the best of them is known.
+const MOST_STARTS: usize = 100_000;
+
 impl Em {
     /// Checks everything that can be wrong with the settings alone.
     ///
@@ -31,6 +34,9 @@ impl Em {
             _ => Ok(()),
         };
         positive("starts", self.starts)?;
+        if self.starts > MOST_STARTS {
+            return Err(Error::setting("starts", self.starts, format!("it must be {MOST_STARTS} or less")));
+        }
         positive("batches", self.batches)?;
         positive("shards", self.shards.unwrap_or(1))?;
         positive("m_step_iterations", self.repeats)?;

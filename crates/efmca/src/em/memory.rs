@@ -61,7 +61,10 @@ impl Model {
         let statistics = (self.columns().k() + self.d()) as u64 * 8;
         let row = match inference {
             Inference::Exact => statistics + 8 * h,
-            Inference::Truncated { states, .. } => statistics + 8 * h + states as u64 * (8 * h.div_ceil(64) + 16),
+            Inference::Truncated { states, .. } => {
+                let sets = (states as u64).saturating_mul(8 * h.div_ceil(64) + 16);
+                sets.saturating_add(statistics + 8 * h)
+            }
         };
         n.saturating_mul(row)
     }
@@ -104,7 +107,7 @@ impl Em {
                 let values =
                     if y.outside().is_some() || y.geometry().is_some() || is_sparse(y) { 0 } else { number * l * d };
                 let state = 8 * h.div_ceil(WORD as u64) + 8 + 8;
-                values.saturating_add(truncation.states as u64 * state)
+                values.saturating_add((truncation.states as u64).saturating_mul(state))
             }
         };
         Ok(n.saturating_mul(rows).saturating_add(parameters))
