@@ -280,7 +280,7 @@ fn bad_input_is_refused_with_a_reason() {
     assert!(matches!(refused(poisson(1 << 16), &y), Error::Setting { name: "causes", .. }));
     assert!(matches!(refused(Em::new(2), &y), Error::Setting { name: "family", .. }));
     assert!(matches!(refused(poisson(2).starts(usize::MAX), &y), Error::Setting { name: "starts", .. }));
-    let needed = many.memory(&y, efmca::posterior::Inference::Truncated { states: usize::MAX, e_steps: 1 });
+    let needed = many.memory(&y, efmca::model::Inference::Truncated { states: usize::MAX, e_steps: 1 });
     assert_eq!(needed, u64::MAX, "an estimate that is too large for a number is the largest one");
     assert!(matches!(Em::new(2).family("poison").run(&y), Err(Error::UnknownFamily { .. })));
     for (rows, columns) in [(0, 0), (0, 3), (3, 0)] {

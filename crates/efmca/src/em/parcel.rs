@@ -116,7 +116,7 @@ impl Parcel {
             states: self.states,
         };
         let sets = self.sets.map(|(h, s, bits)| Sets::from_bits(h, s, bits)).transpose()?;
-        Ok(Fit { model, bound: self.bound, history: self.history, stop: self.stop, weight: self.weight, sets })
+        Ok(Fit { model, bound: self.bound, history: self.history, stop: self.stop, weight: self.weight, sets, q: None })
     }
 }
 
