@@ -2,7 +2,7 @@
 
 use ndarray::ArrayView4;
 
-use crate::family::{Family, Member, Members, expectation};
+use crate::family::{Family, Measure, Member, Members, expectation};
 
 /// Points of a curve that is known from the family.
 const POINTS: usize = 65;
@@ -27,6 +27,14 @@ impl NoiseCurve {
                 .filter(|variance| variance.is_finite()),
         };
         let support = family.support();
+        // beyond some 10^12 counts the probabilities of single ones have no digits
+        let has_digits = |mean: f64| match members.with_mean(mean) {
+            Ok(Member::Natural(eta)) => (expectation(family, &eta, |_| 1.0) - 1.0).abs() < 0.01,
+            _ => true,
+        };
+        if support.measure == Measure::Counting && !has_digits(high) {
+            return None;
+        }
         let inside = |mean: f64| mean.clamp(support.low.max(-f64::MAX), support.high.min(f64::MAX));
         let mean = |k: usize| inside(low + (high - low) * k as f64 / (POINTS - 1) as f64);
         // the ends of the support have no member in some families
