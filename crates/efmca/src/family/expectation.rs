@@ -17,8 +17,6 @@ const DEPTH: usize = 40;
 const SUMMED: (f64, f64) = (16_384.0, 1.0 / 1024.0);
 /// The same for a distribution function, of which every pixel may ask for another one.
 const CUMULATED: (f64, f64) = (64.0, 1.0 / 64.0);
-/// The most steps of the search for the most probable whole number.
-const MOST_STEPS: usize = 10_000;
 
 /// $\mathbb E_{p(y;\vec\eta)}\lbrack g(y)\rbrack $ by summation or quadrature.
 ///
@@ -169,28 +167,33 @@ fn middle(lowest: f64, count: f64) -> f64 {
     lowest + ((count - 1.0) / 2.0).floor()
 }
 
-/// The most probable whole number, found by doubling steps from the lower end; exact for unimodal families.
+/// The most probable whole number, the first of equals: between ends that are found by doubling, by cutting off a third after the other.
+/// Exact for unimodal families, as far as their log-densities have digits.
 pub(super) fn discrete_mode(support: &Support, log_density: &impl Fn(f64) -> f64) -> f64 {
-    let mut mode = if support.low.is_finite() { support.low } else { 0.0 };
-    let mut best = log_density(mode);
-    let mut step = 1.0;
-    // as many as all doublings and halvings of numbers take; counts beyond 10^12 have rounding errors to climb
-    for _ in 0..MOST_STEPS {
-        let next = (mode + step).min(support.high);
-        let value = log_density(next);
-        if next > mode && value > best {
-            (mode, best) = (next, value);
+    let mut low = if support.low.is_finite() { support.low } else { 0.0 };
+    let (mut high, mut step) = (low, 1.0);
+    while high < support.high {
+        let next = (high + step).min(support.high);
+        if log_density(next) > log_density(high) {
+            (low, high) = (high, next);
             step *= 2.0;
-        } else if step > 1.0 {
-            step = (step / 2.0).floor();
         } else {
-            let before = mode - 1.0;
-            if before >= support.low && log_density(before) > best {
-                mode = before;
-                best = log_density(before);
-            } else {
-                break;
-            }
+            high = next;
+            break;
+        }
+    }
+    while high - low > 2.0 {
+        let third = ((high - low) / 3.0).floor();
+        if low + third == low {
+            // numbers beyond 2^53 are further apart
+            break;
+        }
+        if log_density(low + third) < log_density(high - third) { low += third } else { high -= third }
+    }
+    let mut mode = low;
+    for y in [low + 1.0, low + 2.0] {
+        if y <= high && log_density(y) > log_density(mode) {
+            mode = y;
         }
     }
     mode
