@@ -15,6 +15,8 @@ use crate::{
 
 /// Data points whose encoding is shown.
 const SHOWN: usize = 4;
+/// A cause that is in use is active in more data points than this. Priors have a smallest value, which is one data point of 100,000.
+const IN_USE: f64 = 1.5;
 /// Active causes of a data point that can be shown well.
 const ACTIVE: std::ops::RangeInclusive<usize> = 2..=8;
 /// The file of the curve.
@@ -51,7 +53,7 @@ impl<'a> Gallery<'a> {
         let mut order: Vec<usize> = (0..pi.len()).collect();
         order.sort_by(|a, b| pi[*b].total_cmp(&pi[*a]));
         // a field that no data point uses is as it started, or rounding, and would be shown as large as the others
-        let used = order.iter().take_while(|h| pi[**h] * fit.weight >= 1.0).count().max(1);
+        let used = order.iter().take_while(|h| pi[**h] * fit.weight > IN_USE).count().max(1);
         let unused = order.split_off(used).len();
         let parameters = parameters(&fit.model, &order, unused);
         let patch = patch.filter(|patch| patch.iter().product::<usize>() == fit.model.d());

@@ -34,6 +34,9 @@ use crate::output::{Done, say, write};
 use shape::{Kind, Shape};
 use summary::Summary;
 
+/// A cause that is used is active in more patches than this: the smallest prior that training allows is one of 100,000 patches.
+const IN_USE: f64 = 1.5;
+
 /// The options of the experiment.
 #[derive(Args, Clone)]
 pub(crate) struct Settings {
@@ -146,7 +149,7 @@ pub(crate) fn run(settings: &Settings, out: &Path) -> Done<()> {
     let learned = learning::learned(settings)?;
     let fit = &learned.fit;
     let size = settings.size();
-    let used: Vec<bool> = fit.model.pi().iter().map(|pi| *pi * fit.weight >= 1.0).collect();
+    let used: Vec<bool> = fit.model.pi().iter().map(|pi| *pi * fit.weight > IN_USE).collect();
     let (within, between) = spreads(&fit.model.spreads().unwrap_or_default());
     let mut found = Found {
         size,
