@@ -102,7 +102,11 @@ pub(crate) fn quantize(
                 let (low, high) = sample.range();
                 Some((
                     format!("is outside {low} to {high}"),
-                    "write a type with a larger range, such as f32, or scale the values",
+                    if sample.is_float() {
+                        "write f64, or scale the values"
+                    } else {
+                        "write a type with a larger range, such as f32, or scale the values"
+                    },
                 ))
             }
             _ => None,
