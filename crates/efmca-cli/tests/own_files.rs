@@ -129,6 +129,19 @@ fn a_lock_never_empties_a_file() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn a_checkpoint_is_not_written_through_a_link() {
+    let folder = folder();
+    let path = folder.path();
+    std::fs::write(path.join("p.txt"), "precious").unwrap();
+    std::fs::create_dir(path.join("out")).unwrap();
+    std::os::unix::fs::symlink("../p.txt", path.join("out/checkpoint.safetensors.part")).unwrap();
+    succeeds(path, &format!("learn img.npy --out-dir out {LEARN}"));
+    assert_eq!(std::fs::read_to_string(path.join("p.txt")).unwrap(), "precious");
+    assert!(path.join("out/checkpoint.safetensors").symlink_metadata().unwrap().is_file());
+}
+
 #[test]
 fn resume_keeps_images_and_names_what_is_none() {
     let folder = folder();
