@@ -130,13 +130,13 @@ impl Origin<'_> {
             (Error::TooExtreme { column, .. }, Self::Table(_)) => {
                 return format!("{}, or rescale the column", self.other_family(*column));
             }
-            (Error::ImpossiblePixel { value, .. }, Self::Image { counts: true, .. }) if value.fract() != 0.0 => {
-                "counts are integers: if these are camera units, give --gain and --offset"
-            }
             (Error::ImpossiblePixel { value, .. }, _) if value.is_infinite() => {
                 return format!(
                     "values must be finite: mark such pixels with --missing={value}, or with NaN in the image"
                 );
+            }
+            (Error::ImpossiblePixel { value, .. }, Self::Image { counts: true, .. }) if value.fract() != 0.0 => {
+                "counts are integers: if these are camera units, give --gain and --offset"
             }
             (Error::ImpossiblePixel { .. }, _) => "choose another --noise, or mark such pixels with --missing VALUE",
             (Error::OutsideSupport { .. }, Self::Rows(_)) => {

@@ -281,6 +281,7 @@ fn what_is_wrong_with_an_image_is_said_in_its_words() {
     let denoise =
         |name: &str, noise: &str| format!("denoise {name} -o x.npy --noise {noise} --quality fast --iterations 2");
     refused(path, &denoise("infinite.npy", "gaussian"), &["--missing=-inf"]);
+    refused(path, &denoise("infinite.npy", "poisson"), &["--missing=-inf"]);
     image("flat.npy", 3.0, 3.0);
     let output = run(path, &denoise("flat.npy", "gaussian"));
     assert!(!output.status.success() && !text(&output.stderr).contains("column"), "{}", text(&output.stderr));

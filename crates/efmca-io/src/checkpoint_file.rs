@@ -125,8 +125,12 @@ fn part_of(path: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// An empty file in the place of one that a killed run left. A link goes, and what it leads to stays.
+/// An empty file in the place of one that a killed run left. A link goes, and a file that it leads to stays.
 fn made_anew(path: &Path) -> std::io::Result<File> {
+    if path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+        // a device: nothing is lost there
+        return File::create(path);
+    }
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
         _ => File::create_new(path),

@@ -45,9 +45,13 @@ impl Files {
         }
         outputs::take_folder(&self.folder)?;
         let inputs: Vec<&Path> = args.inputs.iter().map(PathBuf::as_path).collect();
-        // a part of a checkpoint is replaced while it is written
+        // A checkpoint is there while it is written. Whether it can be is no reason to stop: the model needs no checkpoint.
         let part = self.folder.join("checkpoint.safetensors.part");
-        outputs::check_all(self.all().chain([part.as_path()]).map(|path| Some(Output::File(path))), &inputs, true)?;
+        if inputs.iter().any(|input| place(input) == place(&part)) {
+            let problem = "the input and the result cannot be the same file; choose another --out-dir";
+            return Err(Failure::input(format!("{}: {problem}", part.display())));
+        }
+        outputs::check_all(self.all().map(|path| Some(Output::File(path))), &inputs, true)?;
         if !args.force {
             self.replaces_nothing(args)?;
         }
