@@ -9,11 +9,11 @@ use efmca_io::table_file::shown;
 use crate::failure::Failure;
 
 /// Settings of the library that are options of the same name, and those that have another one.
-const OPTIONS: &str =
-    "batches causes floor iterations offset patch patches peak restarts sd spread starts states superposition whiten";
-const OTHER_OPTIONS: [(&str, &str); 5] = [
+const OPTIONS: &str = "batches causes floor folds iterations offset patch patches peak restarts sd shards spread starts states superposition whiten";
+const OTHER_OPTIONS: [(&str, &str); 6] = [
     ("held-out share", "held-out"),
     ("learn_from", "learn-pages"),
+    ("level", "interval"),
     ("pi_init", "pi-start"),
     ("pseudo_rows", "pseudo-rows"),
     ("read_noise", "read-noise"),
@@ -104,6 +104,10 @@ impl Origin<'_> {
             Error::EmptyColumn { column } => {
                 (self.column(*column), "every value is missing, so nothing can be learned".to_owned())
             }
+            Error::TooFarFromZero { mean, family, .. } if matches!(self, Self::Image { .. }) => {
+                let problem = format!("the pixels scatter so little about {mean} that `{family}` cannot tell how much");
+                return format!("{problem}; {}", self.remedy(error));
+            }
             Error::TooFarFromZero { column, mean, family } => {
                 let problem = format!("the values scatter so little about {mean} that `{family}` cannot tell how much");
                 (self.column(*column), problem)
@@ -126,11 +130,13 @@ impl Origin<'_> {
             (Error::TooExtreme { column, .. }, Self::Table(_)) => {
                 return format!("{}, or rescale the column", self.other_family(*column));
             }
+            (Error::ImpossiblePixel { value, .. }, _) if value.is_infinite() => {
+                return format!(
+                    "values must be finite: mark such pixels with --missing={value}, or with NaN in the image"
+                );
+            }
             (Error::ImpossiblePixel { value, .. }, Self::Image { counts: true, .. }) if value.fract() != 0.0 => {
                 "counts are integers: if these are camera units, give --gain and --offset"
-            }
-            (Error::ImpossiblePixel { value, .. }, _) if value.is_infinite() => {
-                "values must be finite: mark such pixels with --missing inf, or with NaN in the image"
             }
             (Error::ImpossiblePixel { .. }, _) => "choose another --noise, or mark such pixels with --missing VALUE",
             (Error::OutsideSupport { .. }, Self::Rows(_)) => {
@@ -142,6 +148,9 @@ impl Origin<'_> {
             (Error::EmptyColumn { .. }, Self::Patches { .. }) => "give other images, or a smaller --patch",
             (Error::EmptyColumn { .. }, _) => "leave the column out",
             (Error::TooFarFromZero { .. }, Self::Patches { .. }) => "give other images, or more of them",
+            (Error::TooFarFromZero { .. }, Self::Image { .. }) => {
+                "an image of one value has no noise to remove; subtract a constant from all pixels if there is some"
+            }
             (Error::TooFarFromZero { .. }, _) => {
                 "subtract a constant from the column, or leave it out if all its values are equal"
             }
@@ -232,6 +241,16 @@ mod tests {
         says(image, &Error::EmptyColumn { column: 1 }, "i.png: so many pixels are missing");
         let flat = Error::TooFarFromZero { column: 0, mean: 7.0, family: family() };
         says(patches, &flat, "row 1, column 1 of patches: the values scatter so little about 7");
+        says(image, &flat, "i.png: the pixels scatter so little about 7");
+        says(image, &flat, "an image of one value has no noise");
+        let infinite = |value: f64| Error::ImpossiblePixel {
+            place: efmca::Pixel { page: 0, row: 0, column: 0, channel: 0 },
+            value,
+            family: family(),
+            support: "counts".into(),
+        };
+        says(image, &infinite(f64::INFINITY), "with --missing=inf,");
+        says(image, &infinite(f64::NEG_INFINITY), "with --missing=-inf,");
         says(file, &Error::ImpossibleRow { row: 9 }, "row 10 of the data:");
         says(patches, &Error::Resume { reason: "its data is other data".into() }, "another --out-dir");
         let setting = |name| Error::Setting { name, value: "1".into(), requirement: "it is odd".into() };

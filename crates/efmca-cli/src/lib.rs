@@ -42,7 +42,7 @@ use failure::Failure;
 /// assert_eq!(efmca_cli::main_with(["efmca", "no-such-command"]), 2);
 /// ```
 pub fn main_with<T: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = T>) -> u8 {
-    let done = Args::try_parse_from(arguments).map(|args| {
+    let done = typed(arguments).map(|args| {
         let done = cluster::run(&args.command, || {
             // every training is refused before it begins if it needs more than there is
             within_memory(efmca_io::available_memory, || memory::for_the_program().and_then(|()| run(&args.command)))
@@ -79,7 +79,29 @@ pub fn main_with<T: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = 
 ///
 /// What the program would print: what is wrong, or help if that was asked for.
 pub fn understand<T: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = T>) -> Result<(), String> {
-    Args::try_parse_from(arguments).map(drop).map_err(|usage| usage.to_string())
+    typed(arguments).map(drop).map_err(|usage| usage.to_string())
+}
+
+/// What was typed; where it is no number the error says which numbers there are.
+fn typed<T: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = T>) -> Result<Args, clap::Error> {
+    use clap::error::{ContextKind, ContextValue};
+    use std::error::Error;
+    use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
+    Args::try_parse_from(arguments).map_err(|mut usage| {
+        let problem = usage.source();
+        let tip = match problem.and_then(|problem| problem.downcast_ref::<ParseIntError>()).map(ParseIntError::kind) {
+            Some(IntErrorKind::PosOverflow) => Some("give a smaller number"),
+            Some(_) => Some("give a whole number, 0 or more"),
+            None if problem.is_some_and(|problem| problem.is::<ParseFloatError>()) => {
+                Some("give a number, such as 3, 0.5 or 1e-3")
+            }
+            None => None,
+        };
+        if let Some(tip) = tip {
+            usage.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+        }
+        usage
+    })
 }
 
 /// Runs a command.

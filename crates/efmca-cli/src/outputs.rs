@@ -140,11 +140,14 @@ pub(crate) fn check_all<'a>(
     Ok(())
 }
 
-/// Finds out whether these files can be written to a folder, and gives their paths. Files of an earlier run are
-/// replaced.
-pub(crate) fn check_folder<const N: usize>(folder: &Path, names: [&str; N]) -> Result<[PathBuf; N], Failure> {
+/// Finds out whether these files can be written to a folder, and gives their paths.
+pub(crate) fn check_folder<const N: usize>(
+    folder: &Path,
+    names: [&str; N],
+    force: bool,
+) -> Result<[PathBuf; N], Failure> {
     let paths = names.map(|name| folder.join(name));
-    check(paths.iter().map(|path| Some(Output::File(path))), &[], true)
+    check(paths.iter().map(|path| Some(Output::File(path))), &[], force)
         .map_err(|failure| Failure::input(format!("--out {}: {failure}", folder.display())))?;
     Ok(paths)
 }

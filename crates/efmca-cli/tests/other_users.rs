@@ -39,8 +39,10 @@ fn folder() -> Option<TempDir> {
         return None;
     }
     allow(path, 0o755);
-    // what was built may be where others cannot look
-    std::fs::copy(cargo_bin!("efmca"), path.join("efmca")).unwrap();
+    // What was built may be where others cannot look. Another process copies it: a program that one of ours has open to write, which a
+    // child of another test may have for a moment, cannot be started.
+    let copied = Command::new("cp").arg(cargo_bin!("efmca")).arg(path.join("efmca")).status();
+    assert!(copied.unwrap().success());
     for (name, mode) in [("shared", 0o777), ("theirs", 0o755)] {
         std::fs::create_dir(path.join(name)).unwrap();
         allow(&path.join(name), mode);
@@ -65,6 +67,26 @@ fn refused(output: &Output, code: i32, parts: &[&str]) {
 
 fn entries(folder: &Path) -> usize {
     std::fs::read_dir(folder).unwrap().count()
+}
+
+#[test]
+fn a_file_that_only_its_owner_may_replace_is_told_before_the_work() {
+    let Some(folder) = folder() else { return };
+    let path = folder.path();
+    // as in /tmp
+    allow(&path.join("shared"), 0o1777);
+    let theirs = path.join("shared/m.model");
+    std::fs::write(&theirs, "theirs").unwrap();
+    allow(&theirs, 0o666);
+    let output = as_nobody(path, "", &format!("{FIT} -o shared/m.model"));
+    refused(&output, 2, &["shared/m.model"]);
+    assert_eq!(std::fs::read_dir(path.join("shared")).unwrap().count(), 1, "something is left");
+    assert_eq!(std::fs::read(&theirs).unwrap(), b"theirs");
+    // what is ours can be replaced there
+    for _ in 0..2 {
+        let output = as_nobody(path, "", &format!("{FIT} -o shared/ours.model"));
+        assert!(output.status.success(), "{}", text(&output.stderr));
+    }
 }
 
 #[test]

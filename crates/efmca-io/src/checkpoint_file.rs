@@ -6,7 +6,7 @@
 mod sets;
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use efmca::em::{Iteration, Settings, Snapshot};
@@ -125,6 +125,18 @@ fn part_of(path: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
+/// An empty file in the place of one that a killed run left. A link goes, and a file that it leads to stays.
+fn made_anew(path: &Path) -> std::io::Result<File> {
+    if path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+        // a device: nothing is lost there
+        return File::create(path);
+    }
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+        _ => File::create_new(path),
+    }
+}
+
 fn write_to(path: &Path, metadata: &str, pieces: &[Piece<'_>]) -> std::io::Result<()> {
     let mut header = Map::new();
     header.insert("__metadata__".into(), json!({ METADATA_KEY: metadata }));
@@ -140,7 +152,7 @@ fn write_to(path: &Path, metadata: &str, pieces: &[Piece<'_>]) -> std::io::Resul
     let mut header = Value::Object(header).to_string();
     // numbers begin at a multiple of eight
     header.extend(std::iter::repeat_n(' ', header.len().next_multiple_of(8) - header.len()));
-    let mut file = BufWriter::with_capacity(1 << 20, File::create(path)?);
+    let mut file = BufWriter::with_capacity(1 << 20, made_anew(path)?);
     // what the header says is part of the run: another number of E-steps would go on with other random numbers
     let mut summing = Summing { out: &mut file, sum: Sum::default() };
     summing.write_all(&(header.len() as u64).to_le_bytes())?;

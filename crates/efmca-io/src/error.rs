@@ -149,6 +149,15 @@ pub enum IoError {
         /// The other program, if it is known, ready to be printed.
         by: String,
     },
+    /// Something else has the name of the file that locks a place.
+    #[error(
+        "{}: a lock would have this name, but this is no lock of efmca; move it away, or choose another place for the result",
+        .path.display()
+    )]
+    NotALock {
+        /// The file, link or folder of that name.
+        path: PathBuf,
+    },
     /// The name of a file does not say which format it should have.
     #[error("the name {} does not say which format to write; end it in {known}", .path.display())]
     UnknownExtension {

@@ -45,6 +45,8 @@ pub struct KeptFolder<F> {
     every: Duration,
     last: Cell<Instant>,
     tell: F,
+    /// Whether the folder is made here, so that it may be removed.
+    is_ours: bool,
 }
 
 /// Letters of the name of a training.
@@ -54,7 +56,8 @@ impl<F: Fn(KeptNews<'_>)> KeptFolder<F> {
     /// A folder, which is made when there is something to keep. Trainings are written when they end, and those that go on after each
     /// `every`.
     pub fn new(folder: &Path, every: Duration, tell: F) -> KeptFolder<F> {
-        KeptFolder { folder: folder.to_path_buf(), every, last: Cell::new(Instant::now()), tell }
+        let is_ours = !folder.exists();
+        KeptFolder { folder: folder.to_path_buf(), every, last: Cell::new(Instant::now()), tell, is_ours }
     }
 
     /// The files of all trainings that are kept, finished or half-written.
@@ -64,13 +67,15 @@ impl<F: Fn(KeptNews<'_>)> KeptFolder<F> {
         entries.filter(|path| path.file_name().and_then(|name| name.to_str()).is_some_and(is_training)).collect()
     }
 
-    /// Removes all trainings, and the folder if nothing else is in it: what they were for is done.
+    /// Removes all trainings, and the folder if it was not there before and nothing else is in it: what they were for is done.
     pub fn clear(&self) {
         for path in self.files() {
             // one that stays does no harm
             let _ = std::fs::remove_file(path);
         }
-        let _ = std::fs::remove_dir(&self.folder);
+        if self.is_ours {
+            let _ = std::fs::remove_dir(&self.folder);
+        }
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -160,5 +165,9 @@ mod tests {
         train();
         kept.clear();
         assert!(!place.exists());
+        // a folder that was there before stays
+        let kept = KeptFolder::new(folder.path(), Duration::ZERO, |_| ());
+        kept.clear();
+        assert!(folder.path().exists());
     }
 }

@@ -33,6 +33,7 @@ mod model_file;
 mod signs_file;
 pub mod sound;
 pub mod table_file;
+mod temporary;
 mod views_file;
 mod whole;
 mod write;

@@ -5,16 +5,16 @@ use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
-use atomic_write_file::AtomicWriteFile;
-
 use crate::IoError;
 use crate::error::{TOO_MANY_FILES, too_many_files};
+use crate::temporary::Temporary;
 
 /// Writes `bytes` to `path`, replacing a file of that name.
 ///
 /// Missing parent folders are created. The bytes go to a temporary file in the same folder, which
 /// is flushed to the disk and then renamed, so that a reader (or a crash) sees the old file or the
-/// new one and never a part.
+/// new one and never a part. A file that is replaced hands on its mode and, where the system allows it, its
+/// owner; a link is replaced itself, by a file with the usual mode, and what it led to stays.
 ///
 /// # Errors
 ///
@@ -35,10 +35,8 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), IoError> {
         return there.write_all(bytes).and_then(|()| there.flush()).map_err(failed);
     }
     create_folder_of(path)?;
-    let mut file = AtomicWriteFile::open(path).map_err(failed)?;
+    let mut file = Temporary::beside(path).map_err(failed)?;
     file.write_all(bytes).map_err(failed)?;
-    file.flush().map_err(failed)?;
-    // `commit` syncs the file to the disk before it renames it.
     file.commit().map_err(failed)
 }
 
@@ -94,11 +92,31 @@ pub fn check_place(path: &Path, force: bool) -> Result<(), IoError> {
     let _open = if cfg!(unix) { Some(File::open(nearest).map_err(failed)?) } else { None };
     let made = OpenOptions::new().write(true).create_new(true).open(&probe);
     match made {
-        Ok(_) => std::fs::remove_file(&probe).map_err(failed),
+        Ok(made) => {
+            let kept = is_kept_from_us(path, nearest, &made);
+            std::fs::remove_file(&probe).map_err(failed)?;
+            if kept { Err(failed(ErrorKind::PermissionDenied.into())) } else { Ok(()) }
+        }
         Err(source) if source.kind() == ErrorKind::AlreadyExists => Ok(()),
         Err(source) if nearest == parent => Err(failed(source)),
         Err(source) => Err(no_folder(source)),
     }
+}
+
+/// Whether a file can be replaced by its owner only, who is somebody else, as in `/tmp`; `ours` is a file that was made just now.
+#[cfg(unix)]
+fn is_kept_from_us(path: &Path, folder: &Path, ours: &File) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    const STICKY: u32 = 0o1000;
+    let (Ok(found), Ok(folder), Ok(ours)) = (path.symlink_metadata(), folder.metadata(), ours.metadata()) else {
+        return false;
+    };
+    folder.mode() & STICKY != 0 && ![0, found.uid(), folder.uid()].contains(&ours.uid())
+}
+
+#[cfg(not(unix))]
+fn is_kept_from_us(_: &Path, _: &Path, _: &File) -> bool {
+    false
 }
 
 /// Makes the folder that a file is to be in, if it does not exist.

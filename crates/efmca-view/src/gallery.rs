@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use efmca::family::checked_phi;
+use efmca::family::{Family, checked_phi};
 use efmca::model::Data;
 use efmca::{Fit, Model};
 use efmca_io::write_atomically;
@@ -21,6 +21,9 @@ const IN_USE: f64 = 1.5;
 const ACTIVE: std::ops::RangeInclusive<usize> = 2..=8;
 /// The file of the curve.
 const BOUND: &str = "bound";
+/// The files of standard deviations, and of the causes of some data points.
+const DEVIATIONS: &str = "deviations";
+const ENCODING: &str = "encoding";
 /// The bound is drawn in this size.
 const CURVE: (u32, u32) = (720, 420);
 
@@ -60,6 +63,12 @@ impl<'a> Gallery<'a> {
         Self { fit, data, patch, order, parameters }
     }
 
+    /// The names, without ending, of all files that [`Gallery::write`] can write for a model of this family.
+    pub fn names(family: &dyn Family) -> Vec<String> {
+        let usual = ["means", DEVIATIONS, ENCODING, BOUND].map(str::to_owned);
+        usual.into_iter().chain(family.parameters().iter().map(|parameter| file_of(&parameter.name))).collect()
+    }
+
     /// Causes that are used, the most active first: the order in which they are numbered.
     pub fn order(&self) -> &[usize] {
         &self.order
@@ -94,7 +103,7 @@ impl<'a> Gallery<'a> {
                 }
             }
             if let Some(drawing) = self.encoding(patch)? {
-                all.push(("encoding".into(), "How data points are encoded".into(), drawing));
+                all.push((ENCODING.into(), "How data points are encoded".into(), drawing));
             }
         }
         let curve = self.curve();
@@ -237,7 +246,7 @@ fn parameters(model: &Model, order: &[usize], unused: usize) -> Vec<Parameter> {
     if model.spreads().is_some() {
         let fields = field(&|d, w| columns.family(d).spread(w).unwrap_or(f64::NAN));
         let title = titled("Standard deviations");
-        found.push(Parameter { file: "deviations".into(), title, fields, deviations: true });
+        found.push(Parameter { file: DEVIATIONS.into(), title, fields, deviations: true });
         return found;
     }
     // all columns have one family here
@@ -250,11 +259,16 @@ fn parameters(model: &Model, order: &[usize], unused: usize) -> Vec<Parameter> {
                 .and_then(|eta| family.conventional(&eta).get(index).copied())
                 .unwrap_or(f64::NAN)
         });
-        let file = name.name.replace(|letter: char| !letter.is_ascii_alphanumeric(), "-");
+        let file = file_of(&name.name);
         let title = titled(&format!("Parameter: {}", name.name));
         found.push(Parameter { file, title, fields, deviations: true });
     }
     found
+}
+
+/// The name of a parameter in file names.
+fn file_of(parameter: &str) -> String {
+    parameter.replace(|letter: char| !letter.is_ascii_alphanumeric(), "-")
 }
 
 /// The values of a cause or a data point in the form of a patch.

@@ -54,7 +54,7 @@ pub(crate) enum LogFormat {
 #[derive(Debug, clap::Args)]
 pub(crate) struct SeedArgs {
     /// Seed of the random numbers: the same seed gives the same result, bit for bit.
-    #[arg(long, short, default_value_t = 0, value_name = "N")]
+    #[arg(long, short, default_value_t = 0, value_name = "N", allow_negative_numbers = true)]
     pub(crate) seed: u64,
 }
 

@@ -1,5 +1,6 @@
 //! `efmca sample`: new rows from a model.
 
+use std::num::IntErrorKind;
 use std::path::PathBuf;
 
 use efmca::Model;
@@ -107,5 +108,12 @@ fn drawn(model: &Model, rows: usize, seed: u64) -> Result<Sample, Failure> {
 }
 
 fn row_count(text: &str) -> Result<usize, String> {
-    text.parse().ok().filter(|rows| *rows > 0).ok_or_else(|| "give 1 row or more".to_owned())
+    match text.parse::<usize>() {
+        Ok(0) => Err("give 1 row or more".to_owned()),
+        Ok(rows) => Ok(rows),
+        Err(error) if *error.kind() == IntErrorKind::PosOverflow => {
+            Err("these are too many rows to draw at once; draw fewer, and more with another --seed".to_owned())
+        }
+        Err(_) => Err("give a whole number of rows, 1 or more".to_owned()),
+    }
 }

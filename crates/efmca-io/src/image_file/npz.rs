@@ -106,8 +106,8 @@ pub(crate) fn write(content: &Content<'_>) -> Result<Vec<u8>, Fault> {
     pack(content.array.as_deref(), &npy::write(content)?, &content.notes)
 }
 
-/// The bytes of an NPZ file with an array, given as those of an NPY file, and notes.
-pub(crate) fn pack(name: Option<&str>, array: &[u8], notes: &[(String, String)]) -> Result<Vec<u8>, Fault> {
+/// The name of an array, or the usual one if none is given.
+pub(crate) fn checked_name(name: Option<&str>) -> Result<&str, Fault> {
     let name = name.unwrap_or("arr_0");
     if name == NOTES || name.contains(['/', '\\']) || name.chars().any(char::is_control) {
         return Err(Fault::new(
@@ -115,6 +115,12 @@ pub(crate) fn pack(name: Option<&str>, array: &[u8], notes: &[(String, String)])
             "choose another name after the colon",
         ));
     }
+    Ok(name)
+}
+
+/// The bytes of an NPZ file with an array, given as those of an NPY file, and notes.
+pub(crate) fn pack(name: Option<&str>, array: &[u8], notes: &[(String, String)]) -> Result<Vec<u8>, Fault> {
+    let name = checked_name(name)?;
     let mut arrays = vec![(name, array.to_vec())];
     if !notes.is_empty() {
         let lines: Vec<String> = notes.iter().map(|(key, value)| notes::to_line(key, value)).collect();

@@ -102,7 +102,11 @@ pub(crate) fn quantize(
                 let (low, high) = sample.range();
                 Some((
                     format!("is outside {low} to {high}"),
-                    "write a type with a larger range, such as f32, or scale the values",
+                    if sample.is_float() {
+                        "write f64, or scale the values"
+                    } else {
+                        "write a type with a larger range, such as f32, or scale the values"
+                    },
                 ))
             }
             _ => None,
@@ -220,7 +224,8 @@ mod tests {
         assert_eq!(quantized.stored, row(&[1.0, 255.0, 0.0]));
         assert_eq!(quantized.cost.out_of_range, 2);
         let large = row(&[1e300]);
-        assert!(quantize(Path::new("x.tif"), large.view(), SampleType::F32, None).is_err());
+        let error = quantize(Path::new("x.tif"), large.view(), SampleType::F32, None).err().unwrap().to_string();
+        assert!(error.contains("write f64") && !error.contains("such as f32"), "{error}");
         let infinite = row(&[f64::INFINITY, f64::NAN]);
         assert!(quantize(Path::new("x.tif"), infinite.view(), SampleType::F32, None).is_ok());
     }

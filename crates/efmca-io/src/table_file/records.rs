@@ -1,6 +1,6 @@
 //! The records of a CSV file one after the other, with the lines they stand on.
 
-use std::io::BufRead;
+use std::io::{BufRead, ErrorKind};
 
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 
@@ -89,7 +89,7 @@ impl<R: BufRead> Records<R> {
         self.start = self.next_line;
         let mut length = 0;
         loop {
-            let input = self.source.fill_buf()?;
+            let input = filled(&mut self.source)?;
             let at_end = input.is_empty();
             // A line end after the last byte ends a record, unless a quotation mark is open.
             let input = if at_end { b"\n" } else { input };
@@ -123,7 +123,7 @@ impl<R: BufRead> Records<R> {
     /// Skips blank lines and what is left of the last line end; `false` if nothing follows.
     fn skip_line_ends(&mut self) -> Result<bool, Trouble> {
         loop {
-            let input = self.source.fill_buf()?;
+            let input = filled(&mut self.source)?;
             if input.is_empty() {
                 return Ok(false);
             }
@@ -152,6 +152,20 @@ impl<R: BufRead> Records<R> {
         }
         Ok(())
     }
+}
+
+/// The next bytes; a signal that the program heard while it waited for them is no reason to stop.
+fn filled<R: BufRead>(source: &mut R) -> std::io::Result<&[u8]> {
+    loop {
+        match source.fill_buf() {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+            Ok([]) => return Ok(&[]),
+            Ok(_) => break,
+        }
+    }
+    // asked again because of the borrow: what is there is given without reading
+    source.fill_buf()
 }
 
 /// Counts a line end: LF, CR LF, or CR alone.
@@ -222,5 +236,26 @@ mod tests {
         let mut records = Records::new(endless.as_bytes(), b',', 1 << 10);
         assert!(records.advance().unwrap());
         assert!(records.advance().is_err());
+    }
+
+    /// A source that is interrupted before every second reading.
+    struct Interrupted<'a>(&'a [u8], bool);
+
+    impl std::io::Read for Interrupted<'_> {
+        fn read(&mut self, to: &mut [u8]) -> std::io::Result<usize> {
+            self.1 = !self.1;
+            if self.1 { Err(ErrorKind::Interrupted.into()) } else { self.0.read(to) }
+        }
+    }
+
+    #[test]
+    fn table_records_are_read_on_after_a_signal() {
+        let source = std::io::BufReader::with_capacity(4, Interrupted(b"\n\na,b\n1,2\n3,4\n", false));
+        let mut records = Records::new(source, b',', 1 << 20);
+        let mut read = 0;
+        while records.advance().unwrap() {
+            read += 1;
+        }
+        assert_eq!(read, 3);
     }
 }

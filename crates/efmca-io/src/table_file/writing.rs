@@ -67,11 +67,7 @@ pub fn write_labelled_table(
 ) -> Result<(), IoError> {
     check_table_place(path, force)?;
     let location = Location::of(path);
-    let refused = |fault: Fault| IoError::TableCannotBeWritten {
-        path: path.to_path_buf(),
-        problem: fault.problem,
-        hint: fault.hint,
-    };
+    let refused = |fault: Fault| refused(path, fault);
     let (rows, columns) = values.dim();
     if rows == 0 || columns == 0 {
         let problem = format!("it has {rows} rows and {columns} columns");
@@ -92,16 +88,23 @@ pub fn write_labelled_table(
     write_atomically(&location.file, &bytes.map_err(refused)?)
 }
 
+fn refused(path: &Path, fault: Fault) -> IoError {
+    IoError::TableCannotBeWritten { path: path.to_path_buf(), problem: fault.problem, hint: fault.hint }
+}
+
 /// Finds out whether [`write_table`] could write there, before hours are spent on the values.
 ///
 /// # Errors
 ///
-/// [`IoError::UnknownExtension`] if the name does not say the format, [`IoError::Exists`] unless `force`,
+/// [`IoError::UnknownExtension`] if the name does not say the format, [`IoError::TableCannotBeWritten`] if it has a name for the
+/// array that no array can have, [`IoError::Exists`] unless `force`,
 /// and [`IoError::Write`] or [`IoError::CreateFolder`] if there cannot be such a file.
 pub fn check_table_place(path: &Path, force: bool) -> Result<(), IoError> {
-    let file = Location::of(path).file;
-    Target::of(&file)?;
-    check_place(&file, force)
+    let location = Location::of(path);
+    if let Target::Npz = Target::of(&location.file)? {
+        npz::checked_name(location.array.as_deref()).map_err(|fault| refused(path, fault))?;
+    }
+    check_place(&location.file, force)
 }
 
 /// The text of the CSV file that [`write_labelled_table`] would write, for standard output.

@@ -10,9 +10,10 @@ use efmca::family::{SharedFamily, family};
 use efmca::{Em, Model, bars};
 use ndarray::Array2;
 
-use crate::args::common::SeedArgs;
+use crate::args::common::{ForceArgs, LogFormat, SeedArgs};
 use crate::failure::Failure;
 use crate::outputs::check_folder;
+use crate::progress::Watch;
 use crate::show::{Screen, largest_first, square};
 
 /// The options of `efmca bars`.
@@ -26,6 +27,8 @@ pub(crate) struct BarsArgs {
     /// Folder for the picture, the figure and the model; it is created if needed.
     #[arg(long, short, default_value = "efmca-bars", value_name = "DIR")]
     out: PathBuf,
+    #[command(flatten)]
+    force: ForceArgs,
 }
 
 /// Pixels on each side of a picture; there are twice as many bars.
@@ -73,7 +76,9 @@ struct Task {
 pub(crate) fn run(args: &BarsArgs) -> Result<(), Failure> {
     let noise = args.family;
     let family = family(noise.family).map_err(Failure::work)?;
-    let paths = check_folder(&args.out, files::NAMES)?;
+    // before the places are taken, so that a signal gives them free
+    let stop = Watch::new(LogFormat::Text);
+    let paths = check_folder(&args.out, files::NAMES, args.force.force)?;
     let mut screen = Screen::new();
 
     let truth = bars::model(family.clone(), SIDE, noise.bar, noise.dark, PI).map_err(Failure::work)?;
@@ -82,7 +87,7 @@ pub(crate) fn run(args: &BarsArgs) -> Result<(), Failure> {
     let task = Task { truth, data, log_likelihood };
     introduce(&mut screen, noise, &task, args.seed.seed)?;
 
-    let fit = learn(&mut screen, family, &task, args.seed.seed)?;
+    let fit = learn(&mut screen, &stop, family, &task, args.seed.seed)?;
     report(&mut screen, &task, &fit)?;
 
     files::write(&paths, &task, &fit)?;
@@ -118,11 +123,14 @@ fn introduce(screen: &mut Screen, noise: &Noise, task: &Task, seed: u64) -> Resu
 }
 
 /// Trains and shows every iteration.
-fn learn(screen: &mut Screen, family: SharedFamily, task: &Task, seed: u64) -> Result<Fit, Failure> {
+fn learn(screen: &mut Screen, stop: &Watch, family: SharedFamily, task: &Task, seed: u64) -> Result<Fit, Failure> {
     let em = Em::new(task.truth.h()).family(family).iterations(100).seed(seed).starts(STARTS).short_iterations(10);
     let mut first = true;
     let mut trouble = None;
     let mut watch = |progress: &Progress<'_>| {
+        if stop.stopped() {
+            return ControlFlow::Break(());
+        }
         // short runs of starts are not shown
         let Some(progress) = progress.training else { return ControlFlow::Continue(()) };
         let line = format!(
@@ -157,6 +165,7 @@ fn learn(screen: &mut Screen, family: SharedFamily, task: &Task, seed: u64) -> R
 fn report(screen: &mut Screen, task: &Task, fit: &Fit) -> Result<(), Failure> {
     let why = match fit.stop {
         StopReason::Converged => "the log-likelihood no longer changes",
+        StopReason::Interrupted => "it was stopped",
         _ => "that was the last one",
     };
     screen.clear_frame()?;

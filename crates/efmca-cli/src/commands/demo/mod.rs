@@ -25,7 +25,7 @@ const NAMES: [&str; 6] = ["camera.png", "noisy.tif", "denoised.tif", "report.htm
 #[derive(Debug, clap::Args)]
 pub(crate) struct DemoArgs {
     /// Expected photons of the brightest pixel.
-    #[arg(long, default_value_t = 2.0, value_name = "P")]
+    #[arg(long, default_value_t = 2.0, value_name = "P", allow_negative_numbers = true, value_parser = peak)]
     peak: f64,
     #[command(flatten)]
     seed: SeedArgs,
@@ -34,9 +34,17 @@ pub(crate) struct DemoArgs {
     out: PathBuf,
 }
 
+/// The most photons of a pixel: with more there is no noise to be seen.
+const MOST_PHOTONS: f64 = 1e6;
+
+fn peak(text: &str) -> Result<f64, String> {
+    let peak = text.parse().ok().filter(|peak| *peak > 0.0 && *peak <= MOST_PHOTONS);
+    peak.ok_or_else(|| format!("give a positive number of photons, {MOST_PHOTONS} at the most"))
+}
+
 /// Makes the picture noisy, cleans it, and leaves pictures and a report.
 pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
-    let [clean, noisy, result, report, picture, table] = check_folder(&args.out, NAMES)?;
+    let [clean, noisy, result, report, picture, table] = check_folder(&args.out, NAMES, true)?;
     write_atomically(&clean, CAMERA).map_err(Failure::work)?;
     let mut screen = Screen::new();
     screen.say(&format!(

@@ -81,7 +81,7 @@ pub(crate) struct FileArgs {
     #[arg(long, value_name = "GAIN", value_parser = gain)]
     pub(super) gain: Option<f64>,
     /// Value of a pixel without any count, in camera units.
-    #[arg(long, value_name = "OFFSET", allow_negative_numbers = true, value_parser = finite)]
+    #[arg(long, value_name = "OFFSET", allow_negative_numbers = true, value_parser = offset)]
     pub(super) offset: Option<f64>,
     #[command(flatten)]
     pub(super) image: ImageArgs,
@@ -209,8 +209,27 @@ fn page(text: &str) -> Result<usize, String> {
     number.ok_or_else(|| "give numbers of pages, counted from 1, such as 1,5,9".to_owned())
 }
 
+/// The smallest gain, and the largest gain and offset.
+const LEAST_GAIN: f64 = 1e-30;
+const MOST_UNITS: f64 = 1e30;
+
+fn offset(text: &str) -> Result<f64, String> {
+    let near = finite(text)?;
+    if near.abs() <= MOST_UNITS {
+        Ok(near)
+    } else {
+        Err(format!("give a number from -{MOST_UNITS:e} to {MOST_UNITS:e}"))
+    }
+}
+
 fn gain(text: &str) -> Result<f64, String> {
-    finite(text).ok().filter(|gain| *gain > 0.0).ok_or_else(|| "give a positive number".to_owned())
+    let gain = finite(text).ok().filter(|gain| *gain > 0.0).ok_or_else(|| "give a positive number".to_owned())?;
+    // the result, which is in camera units again, would have no place in a file
+    if (LEAST_GAIN..=MOST_UNITS).contains(&gain) {
+        Ok(gain)
+    } else {
+        Err(format!("give a number from {LEAST_GAIN:e} to {MOST_UNITS:e}"))
+    }
 }
 
 fn finite(text: &str) -> Result<f64, String> {

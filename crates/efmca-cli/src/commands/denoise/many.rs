@@ -1,9 +1,12 @@
 //! Many images, one after the other: what fails does not end the others, and what was stopped can be resumed.
 
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use efmca::Model;
 use efmca::tasks::denoise::Denoised;
+use efmca_io::image_file::Format;
 
 use super::apply::clean_with;
 use super::args::{FileArgs, LearningArgs};
@@ -15,6 +18,9 @@ use crate::failure::Failure;
 use crate::outputs::{self, Output, place};
 use crate::progress::Watch;
 use crate::show::Screen;
+
+/// Bytes of a file that say whether it is an image.
+const HEAD: u64 = 64;
 
 /// Settings for cleaning many images.
 pub(super) struct Many<'a> {
@@ -46,8 +52,14 @@ impl Many<'_> {
     pub(super) fn run(&self, batch: &Batch, read: &[Option<&Path>]) -> Result<(), Failure> {
         self.refuse_options_for_one()?;
         self.learning.denoiser(&self.learning.noise()?.for_reading(self.files)?)?;
-        let has_result = |item: &&Item| item.output.symlink_metadata().is_ok();
-        let mut pending: Vec<&Item> = batch.items.iter().filter(|item| !(batch.resume && has_result(item))).collect();
+        let (mut pending, mut blocked): (Vec<&Item>, Vec<(&Item, Failure)>) = (Vec::new(), Vec::new());
+        for item in &batch.items {
+            match if batch.resume { is_cleaned(&item.output) } else { Ok(false) } {
+                Ok(true) => {}
+                Ok(false) => pending.push(item),
+                Err(failure) => blocked.push((item, failure)),
+            }
+        }
         self.check_places(batch, &pending, read)?;
         self.files.work.set_threads()?;
 
@@ -62,6 +74,9 @@ impl Many<'_> {
             }
         }
         let mut tally = Tally::default();
+        for (item, failure) in &blocked {
+            tally.fail(item, failure, &watch)?;
+        }
         for (before, item) in pending.iter().enumerate() {
             if watch.stopped() {
                 break;
@@ -96,7 +111,7 @@ impl Many<'_> {
                 Err(failure) => tally.fail(item, &failure, &watch)?,
             }
         }
-        self.conclude(&tally, batch, &pending, &watch)
+        self.conclude(&tally, batch, pending.len() + blocked.len(), &watch)
     }
 
     /// Options that name one file have no meaning for many.
@@ -170,10 +185,10 @@ impl Many<'_> {
     }
 
     /// The last lines.
-    fn conclude(&self, tally: &Tally, batch: &Batch, pending: &[&Item], watch: &Watch) -> Result<(), Failure> {
+    fn conclude(&self, tally: &Tally, batch: &Batch, pending: usize, watch: &Watch) -> Result<(), Failure> {
         let (all, failed) = (batch.items.len(), tally.failed.len());
-        let left = pending.len() - tally.cleaned - failed;
-        let kept = all - pending.len();
+        let left = pending - tally.cleaned - failed;
+        let kept = all - pending;
         let counts = [
             ("failed", failed, "failed"),
             ("left", left, "left"),
@@ -233,6 +248,25 @@ impl Tally {
         // most reasons name the file
         self.failed.push(if reason.contains(&path) { reason } else { format!("{path}: {reason}") });
         Ok(())
+    }
+}
+
+/// Whether a file was cleaned by an earlier run: then an image has the name of its result.
+fn is_cleaned(output: &Path) -> Result<bool, Failure> {
+    if output.symlink_metadata().is_err() {
+        return Ok(false);
+    }
+    let mut head = Vec::new();
+    // nothing but a file is opened: a pipe would wait for its writer
+    let is_image = output.metadata().is_ok_and(|found| found.is_file())
+        && File::open(output).and_then(|file| file.take(HEAD).read_to_end(&mut head)).is_ok()
+        && Format::of_bytes(&head).is_some();
+    match is_image {
+        true => Ok(true),
+        false => Err(Failure::input(format!(
+            "{}: this is no image that --resume could keep; move it away, and the file is cleaned",
+            output.display()
+        ))),
     }
 }
 

@@ -11,6 +11,9 @@ use crate::args::common::{OutputArgs, SeedArgs, TableArgs, WorkArgs, causes, one
 use crate::errors::refused;
 use crate::failure::Failure;
 
+/// The most tables that are drawn: their names are all checked before the work.
+const MOST_DRAWS: usize = 10_000;
+
 /// What missing numbers become.
 const VALUES: &[(&str, &str, Fill)] = &[
     ("mean", "the mean given the other cells of the row", Fill::Mean),
@@ -103,6 +106,9 @@ impl ImputeArgs {
         imputer.check().map_err(|error| refused(&error))?;
         match self.draws {
             Some(0) => Err(Failure::input("--draws 0: give 1 or more")),
+            Some(draws) if draws > MOST_DRAWS => Err(Failure::input(format!(
+                "--draws {draws}: each is a table of its own; give {MOST_DRAWS} at the most"
+            ))),
             _ => Ok(imputer),
         }
     }
@@ -111,9 +117,13 @@ impl ImputeArgs {
     pub(super) fn filled(&self) -> Vec<PathBuf> {
         let Some(draws) = self.draws else { return vec![self.output.clone()] };
         let numbered = |number: usize| {
-            let stem = self.output.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-            let ending = self.output.extension().map(|ending| format!(".{}", ending.to_string_lossy()));
-            self.output.with_file_name(format!("{stem}-{number}{}", ending.unwrap_or_default()))
+            let mut name = self.output.file_stem().unwrap_or_default().to_os_string();
+            name.push(format!("-{number}"));
+            if let Some(ending) = self.output.extension() {
+                name.push(".");
+                name.push(ending);
+            }
+            self.output.with_file_name(name)
         };
         (1..=draws).map(numbered).collect()
     }

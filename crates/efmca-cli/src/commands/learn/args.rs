@@ -31,11 +31,11 @@ pub(crate) struct LearnArgs {
     /// Writes a checkpoint after every so many iterations and after the last one; 0 writes none.
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(super) checkpoint_every: usize,
-    /// Resumes the run from the checkpoint in DIR, with the same data and settings; starts a new run if there is none yet.
-    /// A larger number of --iterations prolongs it.
+    /// Resumes the run from the checkpoint in DIR, with the same data and settings; starts a new run if there is none yet,
+    /// and no file of another run. A larger number of --iterations prolongs it.
     #[arg(long)]
     pub(super) resume: bool,
-    /// Replaces an earlier run in DIR.
+    /// Replaces an earlier run in DIR, and other files with the names of its results.
     #[arg(long)]
     pub(super) force: bool,
     #[command(flatten)]

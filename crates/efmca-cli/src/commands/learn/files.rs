@@ -2,10 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use efmca::family::Family;
+use efmca_view::Gallery;
+
 use super::args::LearnArgs;
 use crate::cluster::follows;
 use crate::failure::Failure;
-use crate::outputs::{self, Output};
+use crate::outputs::{self, Output, place};
 
 /// The number of letters after the name of a file while it is written.
 const RANDOM_LETTERS: usize = 6;
@@ -20,15 +23,18 @@ pub(super) struct Files {
     pub(super) model: PathBuf,
     pub(super) checkpoint: PathBuf,
     pub(super) report: PathBuf,
+    pictures: Vec<PathBuf>,
 }
 
 impl Files {
-    pub(super) fn new(folder: &Path) -> Self {
+    pub(super) fn new(folder: &Path, family: &dyn Family) -> Self {
+        let drawn = |name: String| ["png", "svg"].map(|ending| folder.join(format!("{name}.{ending}")));
         Self {
             folder: folder.to_path_buf(),
             model: folder.join("model.safetensors"),
             checkpoint: folder.join("checkpoint.safetensors"),
             report: folder.join("report.html"),
+            pictures: Gallery::names(family).into_iter().flat_map(drawn).collect(),
         }
     }
 
@@ -38,18 +44,42 @@ impl Files {
             return Ok(());
         }
         outputs::take_folder(&self.folder)?;
-        let earlier = [&self.model, &self.checkpoint].into_iter().find(|path| path.exists());
-        if let Some(path) = earlier.filter(|_| !args.resume && !args.force) {
-            return Err(Failure::input(format!(
-                "{} is from an earlier run; resume that run with --resume, replace it with --force, or choose another \
-                 --out-dir",
-                path.display()
-            )));
-        }
-        self.sweep();
         let inputs: Vec<&Path> = args.inputs.iter().map(PathBuf::as_path).collect();
-        let paths = [&self.model, &self.checkpoint, &self.report];
-        outputs::check_all(paths.map(|path| Some(Output::File(path))), &inputs, true)
+        // A checkpoint is there while it is written. Whether it can be is no reason to stop: the model needs no checkpoint.
+        let part = self.folder.join("checkpoint.safetensors.part");
+        if inputs.iter().any(|input| place(input) == place(&part)) {
+            let problem = "the input and the result cannot be the same file; choose another --out-dir";
+            return Err(Failure::input(format!("{}: {problem}", part.display())));
+        }
+        outputs::check_all(self.all().map(|path| Some(Output::File(path))), &inputs, true)?;
+        if !args.force {
+            self.replaces_nothing(args)?;
+        }
+        self.sweep(&inputs);
+        Ok(())
+    }
+
+    /// Everything that a run can write.
+    fn all(&self) -> impl Iterator<Item = &Path> {
+        [&self.model, &self.checkpoint, &self.report].into_iter().chain(&self.pictures).map(PathBuf::as_path)
+    }
+
+    /// An error if files are there, unless they are those of the run that is resumed: only its checkpoint tells which run that is.
+    fn replaces_nothing(&self, args: &LearnArgs) -> Result<(), Failure> {
+        let is_there = |path: &Path| path.symlink_metadata().is_ok();
+        if args.resume && is_there(&self.checkpoint) {
+            return Ok(());
+        }
+        let Some(path) = self.all().find(|path| is_there(path)) else { return Ok(()) };
+        let problem = if args.resume {
+            "is there, but no checkpoint to resume from, so that it may be of another run; replace it with --force, or choose \
+             another --out-dir"
+        } else if path == self.model || path == self.checkpoint {
+            "is from an earlier run; resume that run with --resume, replace it with --force, or choose another --out-dir"
+        } else {
+            "exists already; replace it with --force, or choose another --out-dir"
+        };
+        Err(Failure::input(format!("{} {problem}", path.display())))
     }
 
     /// Removes what is replaced, when it is certain that the work can start.
@@ -66,9 +96,10 @@ impl Files {
     }
 
     /// Removes half-written files of runs that were killed: each time it would be one more file.
-    fn sweep(&self) {
+    fn sweep(&self, inputs: &[&Path]) {
         let names = std::fs::read_dir(&self.folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
-        for path in names {
+        let inputs: Vec<PathBuf> = inputs.iter().map(|path| place(path)).collect();
+        for path in names.filter(|path| !inputs.contains(&place(path))) {
             if path.file_name().and_then(|name| name.to_str()).is_some_and(half_written) {
                 // it does no harm if it stays
                 let _ = std::fs::remove_file(&path);
@@ -113,10 +144,14 @@ mod tests {
         for name in left.iter().chain(&kept) {
             std::fs::write(folder.path().join(name), "x").unwrap();
         }
-        Files::new(folder.path()).sweep();
+        let family = efmca::family::family("gaussian").unwrap();
+        let input = folder.path().join(".photo.png.a8Xk2p");
+        std::fs::write(&input, "x").unwrap();
+        Files::new(folder.path(), &*family).sweep(&[&input]);
+        assert!(input.exists());
         left.iter().for_each(|name| assert!(!folder.path().join(name).exists(), "{name}"));
         kept.iter().for_each(|name| assert!(folder.path().join(name).exists(), "{name}"));
         // in a folder that does not exist there is nothing to remove
-        Files::new(&folder.path().join("none")).sweep();
+        Files::new(&folder.path().join("none"), &*family).sweep(&[]);
     }
 }

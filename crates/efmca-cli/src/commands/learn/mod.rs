@@ -31,7 +31,7 @@ pub(crate) fn run(args: &LearnArgs) -> Result<(), Failure> {
     let learner = args.learning.learner()?;
     let input = Input::new(args)?;
     args.work.set_threads()?;
-    let files = Files::new(&args.out_dir);
+    let files = Files::new(&args.out_dir, &*args.learning.family);
     files.check(args)?;
     let watch = Watch::new(args.work.log_format);
     let points = input.read()?;
