@@ -216,5 +216,5 @@ fn is_rounded(field: &[u8], number: f64) -> bool {
     let digits = field.trim_ascii();
     number.abs() >= EXACT
         && digits.strip_prefix(b"-").unwrap_or(digits).iter().all(u8::is_ascii_digit)
-        && str::from_utf8(digits).is_ok_and(|text| text.parse::<i128>().map_or(true, |exact| number as i128 != exact))
+        && str::from_utf8(digits).is_ok_and(|text| text.parse::<i128>() != Ok(number as i128))
 }

@@ -71,6 +71,7 @@ pub struct Em {
     pub(super) smallest_pi: f64,
     pub(super) revive: bool,
     /// Whether a fit has $q$ of the states in its sets: the last E-step, which the bound needs, is then enough to clean an image.
+    #[serde(skip)]
     pub(super) keep_posteriors: bool,
     pub(super) holds: Vec<Hold>,
     #[serde(rename = "posterior")]
