@@ -109,7 +109,7 @@ fn odd_images_are_cleaned_or_refused_with_a_reason() {
     infinite[[0, 2, 3, 0]] = f64::INFINITY;
     save(path, "infinite.tif", &infinite);
     let message = refused(path, &denoise("infinite.tif", "x.tif", &[]));
-    assert!(message.contains("row 3, column 4") && message.contains("--missing inf"), "{message}");
+    assert!(message.contains("row 3, column 4") && message.contains("--missing=inf"), "{message}");
     succeeds(path, &denoise("infinite.tif", "finite.tif", &["--missing", "inf"]));
     // settings are checked before the noise is looked for
     assert!(refused(path, &denoise("flat.tif", "x.tif", &["--states", "0"])).contains("--states 0"));
