@@ -85,12 +85,12 @@ pub(crate) fn run(command: &Command, work: impl FnOnce() -> Result<(), Failure>)
             mpi.finish();
             waited.map(drop).map_err(Failure::work)
         }
-        Err(failure) => Err(ended(&mpi, failure)),
+        Err(failure) => end_all(&mpi, &failure),
     }
 }
 
 /// Ends all ranks after a failure of this one. Where all have failed in the same way rank 0 is the one to say it.
-fn ended(mpi: &Mpi, failure: Failure) -> Failure {
+fn end_all(mpi: &Mpi, failure: &Failure) -> ! {
     let (rank, ranks) = (mpi.rank(), mpi.ranks());
     if rank > 0 {
         std::thread::sleep(AFTER_RANK_0);
@@ -98,8 +98,10 @@ fn ended(mpi: &Mpi, failure: Failure) -> Failure {
     let place = if rank > 0 { format!("rank {rank} of {ranks}{}: ", on_machine()) } else { String::new() };
     let _ = writeln!(std::io::stderr().lock(), "error: {place}{failure}");
     outputs::give_free();
-    mpi.abort(failure.exit_code().max(1));
-    failure
+    let code = failure.exit_code().max(1);
+    mpi.abort(code);
+    // some libraries return while the launcher is still on its way to end this process, which has said everything
+    std::process::exit(code.into())
 }
 
 /// The name of the machine, for messages.
